@@ -21,13 +21,6 @@ using Finding = std::pair<const Relation*, Tested>;
 struct RelationPlaces {
   const Relation* relation = nullptr;
   std::vector<std::pair<const CountedPlace*, const Tested*>> places;
-
-  [[nodiscard]] const Tested& worst() const { return *places.front().second; }
-  [[nodiscard]] bool scaled() const {
-    const auto names = relation->identity.presets();
-    return std::ranges::any_of(names,
-                               [&](const auto& name) { return places.front().first->scaled.contains(name); });
-  }
 };
 
 double share_off(const Tested& tested) {
@@ -94,35 +87,26 @@ std::string answer_text(const std::vector<std::string>& alternatives) {
                      fmt::join(alternatives, ", or without "));
 }
 
-show::Table broken_table(const CountsFindings& findings) {
+show::Table relations_table(const CountsFindings& findings, std::vector<Finding> PlaceFindings::*which) {
+  const bool broken = which == &PlaceFindings::broken;
   show::Table table({show::key_words("relation"),
                      show::number("left"),
                      show::number("right"),
                      show::number("off"),
                      {"counts of", show::Role::words, 1},
-                     {"reason", show::Role::words, 2}},
-                    "Relations that do not hold");
-  for (const RelationPlaces& one : by_relation(findings, &PlaceFindings::broken)) {
-    const Tested& t = one.worst();
-    const std::string more = one.places.size() > 1 ? fmt::format(" (+{})", one.places.size() - 1) : "";
-    table.add({one.relation->identity.text, count_text(t.left.median), count_text(t.right.median),
-               fmt::format("{:+.2g} %", 100 * share_off(t)) + (one.scaled() ? " (multiplexed)" : ""),
-               place_name(*one.places.front().first) + more, one.relation->identity.why});
+                     {broken ? "reason" : "holds only if", show::Role::words, 2}},
+                    broken ? "Relations that do not hold" : "Not an error: the rows count something else");
+  for (const RelationPlaces& one : by_relation(findings, which)) {
+    const auto& [place, t] = one.places.front();
+    const auto names = one.relation->identity.presets();
+    const bool scaled =
+        std::ranges::any_of(names, [&](const auto& name) { return place->scaled.contains(name); });
+    table.add(
+        {one.relation->identity.text, count_text(t->left.median), count_text(t->right.median),
+         fmt::format("{:+.2g} %{}", 100 * share_off(*t), scaled ? " (multiplexed)" : ""),
+         place_name(*place) + (one.places.size() > 1 ? fmt::format(" (+{})", one.places.size() - 1) : ""),
+         broken ? one.relation->identity.why : one.relation->condition});
   }
-  return table;
-}
-
-show::Table explained_table(const CountsFindings& findings) {
-  show::Table table({show::key_words("relation"),
-                     show::number("left"),
-                     show::number("right"),
-                     {"holds only if"},
-                     {"counts of", show::Role::words, 1}},
-                    "Not an error: the rows count something else");
-  for (const RelationPlaces& one : by_relation(findings, &PlaceFindings::explained))
-    table.add({one.relation->identity.text, count_text(one.worst().left.median),
-               count_text(one.worst().right.median), one.relation->condition,
-               place_name(*one.places.front().first)});
   return table;
 }
 
@@ -189,27 +173,29 @@ std::string tally(const CountsFindings& findings) {
 } // namespace
 
 std::vector<show::Table> counts_tables(const CountsFindings& findings) {
-  return {broken_table(findings), explained_table(findings)};
+  return {relations_table(findings, &PlaceFindings::broken),
+          relations_table(findings, &PlaceFindings::explained)};
 }
 
 std::string counts_text(const CountsFindings& findings, bool all, std::size_t columns) {
   constexpr std::size_t most = 4;
-  show::Table broken = broken_table(findings), explained = explained_table(findings);
+  auto tables = counts_tables(findings);
   std::string text;
-  for (show::Table* const table : {&broken, &explained}) {
-    if (table->rows.empty()) continue;
-    const std::size_t rest = all || table->rows.size() <= most ? 0 : table->rows.size() - most;
-    table->rows.resize(table->rows.size() - rest);
-    text += fmt::format("{}{}\n{}", text.empty() ? "" : "\n", table->caption,
-                        command::table_text(*table, stdout, columns));
+  for (show::Table& table : tables) {
+    if (table.rows.empty()) continue;
+    const std::size_t rest = all || table.rows.size() <= most ? 0 : table.rows.size() - most;
+    table.rows.resize(table.rows.size() - rest);
+    text += fmt::format("{}{}\n{}", text.empty() ? "" : "\n", table.caption,
+                        command::table_text(table, stdout, columns));
     if (rest > 0) text += fmt::format("  and {} more (-a)\n", rest);
-    if (table != &broken) continue;
+    if (&table != &tables.front()) continue;
     for (const auto& [alternatives, places] : answers(findings))
       text += command::wrap((places.empty() ? "" : places.front() + ": ") + answer_text(alternatives),
                             columns, 2) +
               "\n";
   }
-  if (broken.rows.empty()) text = "All relations hold that must hold.\n" + (text.empty() ? "" : "\n" + text);
+  if (tables.front().rows.empty())
+    text = "All relations hold that must hold.\n" + (text.empty() ? "" : "\n" + text);
   text += section("Rows", row_lines(findings), all, most, columns);
   text += "\n" + command::wrap(tally(findings), columns, 0) + "\n";
   if (const auto names = unrelated(findings); !names.empty())

@@ -390,7 +390,7 @@ PlaceFindings test_place(const CountedPlace& place, const Relations& relations) 
   for (const Relation& relation : relations.all) {
     const bool many = place.counted.passes.size() >= statistics::min_for_outliers;
     Tolerance tolerance;
-    if (relation.ground == Ground::rows) tolerance = {many ? 0.001 : 0.02, 0};
+    if (relation.ground != Ground::meaning) tolerance = {many ? 0.001 : 0.02, 0};
     for (const std::string& metric : relation.identity.presets())
       tolerance.error += base::value_at(place.errors, metric);
     auto tested = test_relation(place.counted, relation.identity, tolerance);
