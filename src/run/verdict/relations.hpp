@@ -68,8 +68,8 @@ struct PlaceFindings {
   std::vector<std::vector<Culprit>> alternatives = {};
 };
 
-/// Tests all relations. By the rows, sides may differ by 0.1 %, with fewer than five repetitions by 2 %, and
-/// by the errors; without rows by as much as broken() allows.
+/// Tests all relations. With known rows, sides may differ by 0.1 %, with fewer than five repetitions by 2 %,
+/// with fewer than three by 10 %, and by the errors; without rows by as much as broken() allows.
 [[nodiscard]] PlaceFindings test_place(const CountedPlace& place, const Relations& relations);
 
 } // namespace recount::check

@@ -106,7 +106,7 @@ BOOST_AUTO_TEST_CASE(the_value_that_restores_all_relations_is_named) {
   };
   const auto tested = [&](const Counts& counts) {
     static std::vector<CountedPlace> places; // the findings point into it
-    places.assign(1, place({counts, counts}));
+    places.assign(1, place(std::vector<Counts>(5, counts)));
     return test_place(places.front(), skylake(counts).relations);
   };
   const auto right = tested(at(90000, 10000, 100000, 100000, 100000));
@@ -223,8 +223,8 @@ BOOST_AUTO_TEST_CASE(events_that_count_five_percent_wrong_are_named) {
         const Counts& counts = program.place->counted.passes.front().front();
         const CountedPlace sound = simulate(machine, counts, "", 1, seed);
         const Relations& all = round % 2 == 0 ? machine.of_all : machine.of_presets;
-        const auto found = test_place(sound, all);
-        ++right, accused += found.broken.empty() ? 0U : 1U;
+        for (int i = 0; i < 10; ++i)
+          ++right, accused += test_place(simulate(machine, counts, "", 1, seed), all).broken.empty() ? 0U : 1U;
         for (const auto& [event, value] : counts) {
           events += round < 2 ? 1U : 0U;
           if (!is_covered(all, sound, event, value)) continue;
