@@ -72,9 +72,7 @@ std::vector<CountsSet> from_results(const result::Results& results) {
   const auto runs = results.runs_by_id();
   for (const result::Observation& o : results.observations) {
     const auto value = result::as_double(o.value);
-    if (!value || o.witness == Witness::model || is_time(o.metric) || has_domain(o.metric) ||
-        result::word(o.params.get(), "operation") == "prefetch") // software prefetches are no loads, but miss
-      continue;
+    if (!value || o.witness == Witness::model || is_time(o.metric) || has_domain(o.metric)) continue;
     const result::Run& run = *runs.at(o.run.get());
     const std::string& pmu = base::value_at(run.versions, "pmu");
     CountsSet& set = sets[{run.cpu, pmu}];

@@ -401,6 +401,7 @@ bool prefetches(const result::Params& point) {
 
 std::optional<Tested> test_relation(const Counted& counted, const preset::Identity& identity,
                                     const Tolerance& tolerance) {
+  if (prefetches(counted.point)) return {};
   const auto difference = statistics::estimate(collect(counted, identity, std::minus<>()));
   if (!difference) return {};
   const auto left = median_alone(collect(counted, identity, [](double l, double) { return l; })),
@@ -420,7 +421,6 @@ std::optional<Tested> test_relation(const Counted& counted, const preset::Identi
 std::vector<Broken> broken(const Counted& counted, std::span<const preset::Identity> identities,
                            preset::CpuKind kind) {
   std::vector<Broken> found;
-  if (prefetches(counted.point)) return found;
   for (const auto& identity : identities)
     if (identity.applies_to(kind))
       if (auto tested = test_relation(counted, identity, {});

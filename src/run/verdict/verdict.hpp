@@ -158,7 +158,7 @@ struct Tested : Broken {
   double margin = 0; ///< the allowed difference
   statistics::Held held = statistics::Held::undecided;
 };
-/// None where not all presets of the relation were counted.
+/// None where not all presets of the relation were counted, and for kernels that prefetch by instructions.
 [[nodiscard]] std::optional<Tested> test_relation(const Counted& counted, const preset::Identity& identity,
                                                   const Tolerance& tolerance);
 
