@@ -224,7 +224,8 @@ BOOST_AUTO_TEST_CASE(events_that_count_five_percent_wrong_are_named) {
         const CountedPlace sound = simulate(machine, counts, "", 1, seed);
         const Relations& all = round % 2 == 0 ? machine.of_all : machine.of_presets;
         for (int i = 0; i < 10; ++i)
-          ++right, accused += test_place(simulate(machine, counts, "", 1, seed), all).broken.empty() ? 0U : 1U;
+          ++right,
+              accused += test_place(simulate(machine, counts, "", 1, seed), all).broken.empty() ? 0U : 1U;
         for (const auto& [event, value] : counts) {
           events += round < 2 ? 1U : 0U;
           if (!is_covered(all, sound, event, value)) continue;
