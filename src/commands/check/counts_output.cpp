@@ -17,32 +17,22 @@ namespace {
 
 using Finding = std::pair<const Relation*, Tested>;
 
-/// The places of one relation, the one that is off most first.
-struct RelationPlaces {
-  const Relation* relation = nullptr;
-  std::vector<std::pair<const CountedPlace*, const Tested*>> places;
-};
-
 double share_off(const Tested& tested) {
   const double larger = std::max(std::abs(tested.left.median), std::abs(tested.right.median));
   return larger > 0 ? tested.difference.median / larger : 0;
 }
 
-std::vector<RelationPlaces> by_relation(const CountsFindings& findings,
-                                        std::vector<Finding> PlaceFindings::*which) {
-  std::map<const Relation*, RelationPlaces> all;
+/// The places of each relation, the one that is off most first.
+std::map<const Relation*, std::vector<std::pair<const CountedPlace*, const Tested*>>>
+by_relation(const CountsFindings& findings, std::vector<Finding> PlaceFindings::*which) {
+  std::map<const Relation*, std::vector<std::pair<const CountedPlace*, const Tested*>>> all;
   for (const PlaceFindings& place : findings.places)
-    for (const auto& [relation, tested] : place.*which) {
-      all[relation].relation = relation;
-      all[relation].places.emplace_back(place.place, &tested);
-    }
-  std::vector<RelationPlaces> sorted;
-  for (auto& [relation, one] : all) {
-    std::ranges::stable_sort(one.places, std::greater(),
+    for (const auto& [relation, tested] : place.*which)
+      all[relation].emplace_back(place.place, &tested);
+  for (auto& [relation, places] : all)
+    std::ranges::stable_sort(places, std::greater(),
                              [](const auto& place) { return std::abs(share_off(*place.second)); });
-    sorted.push_back(std::move(one));
-  }
-  return sorted;
+  return all;
 }
 
 std::string place_name(const CountedPlace& place) {
@@ -96,16 +86,15 @@ show::Table relations_table(const CountsFindings& findings, std::vector<Finding>
                      {"counts of", show::Role::words, 1},
                      {broken ? "reason" : "holds only if", show::Role::words, 2}},
                     broken ? "Relations that do not hold" : "Not an error: the rows count something else");
-  for (const RelationPlaces& one : by_relation(findings, which)) {
-    const auto& [place, t] = one.places.front();
-    const auto names = one.relation->identity.presets();
+  for (const auto& [relation, places] : by_relation(findings, which)) {
+    const auto& [place, t] = places.front();
+    const auto names = relation->identity.presets();
     const bool scaled =
         std::ranges::any_of(names, [&](const auto& name) { return place->scaled.contains(name); });
-    table.add(
-        {one.relation->identity.text, count_text(t->left.median), count_text(t->right.median),
-         fmt::format("{:+.2g} %{}", 100 * share_off(*t), scaled ? " (multiplexed)" : ""),
-         place_name(*place) + (one.places.size() > 1 ? fmt::format(" (+{})", one.places.size() - 1) : ""),
-         broken ? one.relation->identity.why : one.relation->condition});
+    table.add({relation->identity.text, count_text(t->left.median), count_text(t->right.median),
+               fmt::format("{:+.2g} %{}", 100 * share_off(*t), scaled ? " (multiplexed)" : ""),
+               place_name(*place) + (places.size() > 1 ? fmt::format(" (+{})", places.size() - 1) : ""),
+               broken ? relation->identity.why : relation->condition});
   }
   return table;
 }
@@ -114,8 +103,8 @@ show::Table relations_table(const CountsFindings& findings, std::vector<Finding>
 std::vector<std::string> row_lines(const CountsFindings& findings) {
   std::set<std::string> names;
   for (const auto which : {&PlaceFindings::broken, &PlaceFindings::explained})
-    for (const RelationPlaces& one : by_relation(findings, which))
-      for (const std::string& name : one.relation->identity.presets())
+    for (const auto& [relation, places] : by_relation(findings, which))
+      for (const std::string& name : relation->identity.presets())
         names.insert(name);
   std::vector<std::string> lines;
   for (const std::string& name : names) {
@@ -178,7 +167,7 @@ std::vector<show::Table> counts_tables(const CountsFindings& findings) {
 }
 
 std::string counts_text(const CountsFindings& findings, bool all, std::size_t columns) {
-  constexpr std::size_t most = 4;
+  constexpr std::size_t most = 3, most_names = 6;
   auto tables = counts_tables(findings);
   std::string text;
   for (show::Table& table : tables) {
@@ -198,7 +187,11 @@ std::string counts_text(const CountsFindings& findings, bool all, std::size_t co
     text = "All relations hold that must hold.\n" + (text.empty() ? "" : "\n" + text);
   text += section("Rows", row_lines(findings), all, most, columns);
   text += "\n" + command::wrap(tally(findings), columns, 0) + "\n";
-  if (const auto names = unrelated(findings); !names.empty())
+  auto names = unrelated(findings);
+  const std::size_t rest = all || names.size() <= most_names ? 0 : names.size() - most_names;
+  names.resize(names.size() - rest);
+  if (rest > 0) names.push_back(fmt::format("and {} more (-a)", rest));
+  if (!names.empty())
     text +=
         command::wrap(fmt::format("In no relation that must hold: {}", fmt::join(names, ", ")), columns, 2) +
         "\n";

@@ -105,7 +105,7 @@ public:
   Algebra(const std::set<std::string>& metrics, const preset::CpuView& view) : view_(view) {
     for (const std::string& metric : metrics)
       if (!is_preset(metric))
-        if (const auto v = variable(without_pmu(metric), true))
+        if (const auto v = variable(without_pmu(metric)))
           view_.meanings.emplace(metric, formula::variable(*v));
     facts_ = event_relations(view_);
     for (const Identity& fact : facts_)
@@ -153,8 +153,8 @@ private:
         return static_cast<formula::Variable>(i);
     return {};
   }
-  std::optional<formula::Variable> variable(const std::string& event, bool add) {
-    if (const auto found = find(event); found || !add) return found;
+  std::optional<formula::Variable> variable(const std::string& event) {
+    if (const auto found = find(event)) return found;
     preset::Native code = view_.natives ? view_.natives->of(event) : preset::Native{};
     if (view_.natives && !code.ok()) return {};
     view_.names.push_back(event);
