@@ -3,6 +3,7 @@
 #include "base/names.hpp"
 #include "base/random.hpp"
 #include "commands/check/check_counts.hpp"
+#include "count/lint/lint.hpp"
 #include "count/preset/written.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -45,8 +46,8 @@ struct Rows {
 };
 
 Rows skylake(const Counts& counts) {
-  const auto document = preset::parse(table);
-  Rows rows{preset::view(document, "skl", preset::core_pmu("skl"), PapiVersion::v7_0), {}};
+  const auto [core, catalogue] = lint::find_source("skl", nullptr);
+  Rows rows{preset::view(preset::parse(table), "skl", core, PapiVersion::v7_0, nullptr, catalogue), {}};
   std::set<std::string> names;
   for (const auto& [name, value] : counts)
     names.insert(name);
@@ -73,7 +74,6 @@ std::vector<Names> wrong(const PlaceFindings& found) {
 } // namespace
 
 BOOST_AUTO_TEST_CASE(rows_decide_what_must_hold) {
-  if (!preset::core_pmu("skl")) return;
   const Counts counts{{"PAPI_L1_DCM", 1}, {"PAPI_L1_ICM", 1}, {"PAPI_L1_TCM", 1}, {"PAPI_L2_ICR", 1},
                       {"PAPI_L2_ICH", 1}, {"PAPI_L2_ICM", 1}, {"PAPI_L2_ICA", 1}};
   const Rows rows = skylake(counts);
@@ -96,7 +96,6 @@ BOOST_AUTO_TEST_CASE(rows_decide_what_must_hold) {
 }
 
 BOOST_AUTO_TEST_CASE(the_value_that_restores_all_relations_is_named) {
-  if (!preset::core_pmu("skl")) return;
   const auto at = [](double hits, double misses, double all, double same, double sum) {
     return Counts{{"PAPI_L2_ICH", hits},
                   {"PAPI_L2_ICM", misses},
