@@ -2,6 +2,7 @@
 #include "base/host/emulation.hpp"
 #include "base/names.hpp"
 #include "base/process/signals.hpp"
+#include "commands/check/check_counts.hpp"
 #include "commands/check/check_output.hpp"
 #include "commands/check/check_program.hpp"
 #include "count/preset/preset_table.hpp"
@@ -35,7 +36,7 @@ namespace {
 
 struct CheckArguments : sweep::BatchOptions {
   std::vector<std::string> names, events, witnesses;
-  std::string table, tolerance, bundle, plot, export_to, input;
+  std::string table, tolerance, bundle, plot, export_to, input, counts, pmu;
   long repeat = 0; ///< 0: not given
   bool program = false, all = false, json = false;
 };
@@ -163,7 +164,46 @@ int execute_program(const CheckArguments& a) {
   return exit_status(checked);
 }
 
+int execute_counts(const CheckArguments& a) {
+  if (a.program || !a.names.empty() || !a.events.empty() || !a.witnesses.empty() || !a.input.empty() ||
+      !a.output.empty() || a.resume || !a.bundle.empty() || !a.plot.empty() || !a.shard.empty() ||
+      !a.cpu.empty() || !a.tolerance.empty() || !a.timeout.empty() || !a.seed.empty() || a.repeat > 0)
+    throw bad_input("--counts " + a.counts,
+                    "counts nothing, and takes --pmu, --table, -a, --json and --export only",
+                    "recount check --counts " + a.counts);
+  const command::TableExport tables(a.export_to);
+  std::vector<std::string> left_out;
+  std::vector<CountsSet> sets = read_counts(a.counts, left_out);
+  std::vector<CountsFindings> all;
+  all.reserve(sets.size()); // findings point to their relations and places
+  for (CountsSet& set : sets)
+    all.push_back(test_counts(std::move(set), a.table, a.pmu));
+  if (!left_out.empty() && !a.quiet)
+    command::note("recount check: {}: columns without relations left out: {}\n", a.counts,
+                  fmt::join(left_out, ", "));
+  std::vector<show::Table> exported;
+  bool broken = false;
+  for (const CountsFindings& findings : all) {
+    if (!a.json) {
+      if (all.size() > 1) command::print("{}{}\n", &findings == &all.front() ? "" : "\n", findings.set.cpu);
+      command::print("{}", counts_text(findings, a.all, command::line_width()));
+    }
+    for (show::Table& table : counts_tables(findings))
+      exported.push_back(std::move(table));
+    broken = broken || std::ranges::any_of(findings.places, [](const auto& p) { return !p.broken.empty(); });
+  }
+  if (a.json)
+    command::print(
+        "{}", json_text("check-counts", {{"sets", make_array(all, counts_json)}, {"left_out", left_out}}));
+  command::flush(stdout);
+  tables.write("recount check --counts", exported);
+  return broken ? 1 : 0;
+}
+
 int execute_check(const CheckArguments& given) {
+  if (!given.counts.empty()) return execute_counts(given);
+  if (!given.pmu.empty())
+    throw bad_input("--pmu " + given.pmu, "names the CPU of counts in a file", "add --counts FILE");
   if (given.program) return execute_program(given);
   if (!given.witnesses.empty())
     throw bad_input("--witness", "chooses the modelled machine of a program", "add --program -- COMMAND");
@@ -214,6 +254,9 @@ command::Command check_command() {
             .flag("--program", a.program,
                   "compare what PRESET... count of the command after -- with what it must do (default: all "
                   "presets that its execution states)")
+            .text("--counts", a.counts, "FILE",
+                  "test relations between the counts of a results file or a table of presets by run")
+            .text("--pmu", a.pmu, "NAME", "with --counts: PMU of the CPU (default: as FILE states)")
             .list("-e,--event", a.events, "LIST",
                   "presets and events, as PRESET; with --program the only way")
             .event_files()

@@ -2,6 +2,7 @@
 
 #include "base/format.hpp"
 #include "base/json.hpp"
+#include "base/names.hpp"
 #include "base/text.hpp"
 #include "count/event/pfm.hpp"
 #include "count/preset/catalogue.hpp"

@@ -64,8 +64,16 @@ void use_papi_source(const std::string& folder);
 
 /// Whether one event is a part of the other by definition (data/sums.txt).
 [[nodiscard]] bool is_part(std::string_view whole, std::string_view part);
+/// An event that is the sum of others by definition (data/sums.txt).
+struct EventSum {
+  std::string whole;              ///< "L1D_CACHE"
+  std::vector<std::string> parts; ///< "L1D_CACHE_RD", "L1D_CACHE_WR"; "..." for parts without events
+};
+[[nodiscard]] const std::vector<EventSum>& event_sums();
 /// Replaces events that are sums of others by their parts where the form has all parts.
 void expand_sums(const preset::CpuView& view, formula::Linear& form);
+/// The same, after unit masks of one event have been cancelled that add up: A:x + A:y - A:x:y.
+void reduce(const preset::CpuView& view, formula::Linear& form);
 
 /// The number of the block of each line: CPU rows one after the other, and the rows below them.
 [[nodiscard]] std::map<int, int> blocks(const preset::Document& table);

@@ -11,16 +11,9 @@
 
 // Findings between the presets of one CPU: what should differ, what should add up.
 namespace recount::lint {
-namespace {
 
 using formula::Linear;
 using formula::Quotient;
-
-/// An event that is the sum of others by definition.
-struct EventSum {
-  std::string whole;              ///< "L1D_CACHE"
-  std::vector<std::string> parts; ///< "L1D_CACHE_RD", "L1D_CACHE_WR"
-};
 
 const std::vector<EventSum>& event_sums() {
   static const std::vector<EventSum> all = [] {
@@ -34,8 +27,6 @@ const std::vector<EventSum>& event_sums() {
   }();
   return all;
 }
-
-} // namespace
 
 bool is_part(std::string_view whole, std::string_view part) {
   return std::ranges::any_of(event_sums(), [&](const EventSum& sum) {
@@ -206,6 +197,16 @@ void cancel_mask_names(const preset::CpuView& view, Linear& form) {
   });
 }
 
+} // namespace
+
+void reduce(const preset::CpuView& view, Linear& form) {
+  cancel_mask_bits(view, form);
+  cancel_mask_names(view, form);
+  expand_sums(view, form);
+}
+
+namespace {
+
 /// The two halves of right - left: what the left side has beyond the right one, and the other way round.
 std::pair<std::string, std::string> halves(const preset::CpuView& view, const Linear& difference) {
   Linear left;
@@ -242,9 +243,7 @@ void relation(const preset::CpuView& view, const preset::Identity& identity, Fin
   const auto b = formula::linear(*right);
   if (!a || !b) return;
   Linear difference = formula::difference(*b, *a);
-  cancel_mask_bits(view, difference);
-  cancel_mask_names(view, difference);
-  expand_sums(view, difference);
+  reduce(view, difference);
   if (difference.coefficients.empty() && difference.constant == 0) return;
   auto [more, less] = halves(view, difference);
   if (identity.at_most && less != "0") return; // no event decides it

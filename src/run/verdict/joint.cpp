@@ -2,71 +2,34 @@
 
 #include "base/text.hpp"
 #include "run/verdict/joint_data.hpp" // made from data/joint.txt by the build
+#include "run/verdict/relations.hpp"
 
 #include <algorithm>
 #include <set>
 
 namespace recount::check {
-namespace {
 
-bool names_event(const preset::Identity& relation, const std::string& event) {
-  return std::ranges::find(relation.left, event) != relation.left.end() ||
-         std::ranges::find(relation.right, event) != relation.right.end();
+preset::Identity parse_event_relation(std::string_view text, std::string_view why) {
+  preset::Identity relation;
+  relation.text = std::string(text);
+  relation.why = std::string(why);
+  auto* side = &relation.left;
+  for (const std::string& word : base::words(text))
+    if (word == "=" || word == "<=") {
+      side = &relation.right;
+      relation.at_most = word == "<=";
+    } else if (word != "+") {
+      side->push_back(word);
+    }
+  return relation;
 }
-
-bool covers(const std::set<std::string>& events, const Broken& broken) {
-  return std::ranges::any_of(events, [&](const auto& event) { return names_event(broken.identity, event); });
-}
-
-/// All events of the broken relations.
-std::vector<std::string> candidates(const std::vector<Broken>& broken) {
-  std::set<std::string> all;
-  for (const Broken& one : broken)
-    for (const auto& event : one.identity.presets())
-      all.insert(event);
-  return {all.begin(), all.end()};
-}
-
-/// The event in most broken relations, again and again, until none remains.
-std::vector<std::string> cover_together(const std::vector<Broken>& broken,
-                                        const std::vector<std::string>& events) {
-  std::set<std::string> chosen;
-  const auto left = [&](const std::string& event) {
-    return std::ranges::count_if(
-        broken, [&](const Broken& one) { return !covers(chosen, one) && names_event(one.identity, event); });
-  };
-  while (!std::ranges::all_of(broken, [&](const Broken& one) { return covers(chosen, one); }))
-    chosen.insert(*std::ranges::max_element(events, {}, left));
-  return {chosen.begin(), chosen.end()};
-}
-
-/// Whether all events of a sum were counted here, and the event counts something of it.
-bool confirms(const Counted& place, const preset::Identity& relation, const std::string& event) {
-  if (relation.at_most || place.passes.empty() || place.passes.front().empty()) return false;
-  const auto& counts = place.passes.front().front();
-  const auto names = relation.presets();
-  return std::ranges::all_of(names, [&](const auto& name) { return counts.contains(name); }) &&
-         counts.at(event) > stray_occurrences;
-}
-
-} // namespace
 
 std::vector<preset::Identity> parse_joint_relations(std::string_view text, const std::string& pmu) {
   std::vector<preset::Identity> all;
   for (const auto& [where, cells] : base::data_rows(text, "joint.txt")) {
     const auto pmus = base::words(cells.at(0));
-    if (std::ranges::find(pmus, pmu) == pmus.end()) continue;
-    preset::Identity& relation = all.emplace_back();
-    relation.text = std::string(cells.at(1));
-    relation.why = std::string(cells.at(2));
-    auto* side = &relation.left;
-    for (const std::string& word : base::words(cells[1]))
-      if (word == "=" || word == "<=") {
-        side = &relation.right;
-        relation.at_most = word == "<=";
-      } else if (word != "+") {
-        side->push_back(word);
-      }
+    if (pmus.front() == "any" || std::ranges::find(pmus, pmu) != pmus.end())
+      all.push_back(parse_event_relation(cells.at(1), cells.at(2)));
   }
   return all;
 }
@@ -76,32 +39,32 @@ std::vector<preset::Identity> joint_relations(const std::string& pmu) {
 }
 
 Inconsistency find_inconsistency(std::span<const Counted> counted,
-                                 std::span<const preset::Identity> relations) {
+                                 std::span<const preset::Identity> identities) {
+  Relations relations;
+  for (const preset::Identity& identity : identities)
+    relations.all.push_back({identity});
   Inconsistency found;
-  const auto is_broken = [&](const preset::Identity& relation) {
-    return std::ranges::any_of(found.broken,
-                               [&](const Broken& one) { return one.identity.text == relation.text; });
-  };
-  for (const Counted& place : counted)
-    for (Broken& one : broken(place, relations, preset::CpuKind::any))
-      if (!is_broken(one.identity)) found.broken.push_back(std::move(one));
-  const auto events = candidates(found.broken);
-  for (const std::string& event : events)
-    if (std::ranges::all_of(found.broken,
-                            [&](const Broken& one) { return names_event(one.identity, event); }))
-      found.suspects.push_back(event);
-  if (found.suspects.empty()) {
-    found.together = cover_together(found.broken, events);
-    return found;
+  std::optional<std::set<std::string>> common; // what alone explains each place
+  std::set<std::string> together;
+  for (const Counted& place : counted) {
+    const CountedPlace here{place};
+    const PlaceFindings findings = test_place(here, relations);
+    for (const auto& [relation, tested] : findings.broken)
+      if (std::ranges::none_of(
+              found.broken, [&](const Broken& one) { return one.identity.text == relation->identity.text; }))
+        found.broken.push_back(tested);
+    if (findings.broken.empty()) continue;
+    std::set<std::string> alone;
+    for (const auto& culprits : findings.alternatives)
+      if (culprits.size() == 1) alone.insert(*culprits.front().metrics.begin());
+    if (common) std::erase_if(alone, [&](const auto& event) { return !common->contains(event); });
+    common = alone;
+    if (!findings.alternatives.empty())
+      for (const Culprit& one : findings.alternatives.front())
+        together.insert(one.metrics.begin(), one.metrics.end());
   }
-  const auto vindicated = [&](const std::string& event) {
-    return std::ranges::any_of(relations, [&](const preset::Identity& relation) {
-      return names_event(relation, event) && !is_broken(relation) &&
-             std::ranges::any_of(counted,
-                                 [&](const Counted& place) { return confirms(place, relation, event); });
-    });
-  };
-  if (!std::ranges::all_of(found.suspects, vindicated)) std::erase_if(found.suspects, vindicated);
+  if (common) found.suspects.assign(common->begin(), common->end());
+  if (found.suspects.empty()) found.together.assign(together.begin(), together.end());
   return found;
 }
 

@@ -12,6 +12,9 @@
 
 namespace recount::check {
 
+/// "A = B + C", "A <= B".
+[[nodiscard]] preset::Identity parse_event_relation(std::string_view text, std::string_view why);
+
 /// The relations of one PMU of libpfm4 ("skl"); data/joint.txt describes the format. Names of events have no
 /// PMU.
 [[nodiscard]] std::vector<preset::Identity> parse_joint_relations(std::string_view text,
@@ -25,8 +28,7 @@ namespace recount::check {
 /// (chi-squared of 20 degrees of freedom: 45.3).
 struct Inconsistency {
   std::vector<Broken> broken; ///< each relation once: the first place and witness that contradict it
-  /// Each of these events occurs in all broken relations. One that also occurs in a sum that holds is left
-  /// out, unless all do.
+  /// Each of these alone explains all that is broken: see PlaceFindings.
   std::vector<std::string> suspects;
   /// Without suspects: events such that each broken relation has one of them.
   std::vector<std::string> together;
@@ -34,7 +36,7 @@ struct Inconsistency {
 
 /// Counts by event, as the relations name them.
 [[nodiscard]] Inconsistency find_inconsistency(std::span<const Counted> counted,
-                                               std::span<const preset::Identity> relations);
+                                               std::span<const preset::Identity> identities);
 
 /// "skl::L2_RQSTS:MISS" without the PMU.
 [[nodiscard]] std::string without_pmu(const std::string& event);

@@ -348,10 +348,9 @@ std::optional<double> sum_in(const std::map<std::string, double>& pass,
   return total;
 }
 
-/// `value(left, right)` over all passes in which each preset of the relation was counted.
+/// `value(left, right)` over all passes in which each preset of the relation was counted, by process.
 template <class Value>
-std::optional<statistics::Estimate> make_estimate(const Counted& counted, const preset::Identity& identity,
-                                                  const Value& value) {
+statistics::Groups collect(const Counted& counted, const preset::Identity& identity, const Value& value) {
   statistics::Groups groups;
   for (const auto& process : counted.passes) {
     auto& values = groups.emplace_back();
@@ -359,7 +358,16 @@ std::optional<statistics::Estimate> make_estimate(const Counted& counted, const 
       if (const auto left = sum_in(pass, identity.left), right = sum_in(pass, identity.right); left && right)
         values.push_back(value(*left, *right));
   }
-  return statistics::estimate(groups);
+  return groups;
+}
+
+/// Without an interval, which nothing needs of a side.
+statistics::Estimate median_alone(const statistics::Groups& groups) {
+  std::vector<double> all;
+  for (const auto& group : groups)
+    all.insert(all.end(), group.begin(), group.end());
+  const double median = statistics::median(all);
+  return {median, median, median, all.size(), 0};
 }
 
 /// Whether it is a relation of "PAPI_L2_DCM" and its like; names of native events are no presets.
@@ -391,28 +399,39 @@ bool prefetches(const result::Params& point) {
 
 } // namespace
 
+std::optional<Tested> test_relation(const Counted& counted, const preset::Identity& identity,
+                                    const Tolerance& tolerance) {
+  if (prefetches(counted.point)) return {};
+  const auto difference = statistics::estimate(collect(counted, identity, std::minus<>()));
+  if (!difference) return {};
+  const auto left = median_alone(collect(counted, identity, [](double l, double) { return l; })),
+             right = median_alone(collect(counted, identity, [](double, double r) { return r; }));
+  const double larger = std::max(std::abs(left.median), std::abs(right.median));
+  double margin = std::max(tolerance.share * larger, stray_occurrences);
+  if (tolerance.of_caches > 0 && of_caches(identity))
+    margin = std::max(margin, tolerance.of_caches * std::max(larger, requests_beyond_l1(counted)));
+  margin += tolerance.error;
+  const statistics::Band allowed{identity.at_most ? -std::numeric_limits<double>::infinity() : -margin,
+                                 margin};
+  return Tested{{identity, counted.kernel, counted.witness, counted.point, left, right, *difference},
+                margin,
+                statistics::held(*difference, allowed)};
+}
+
 std::vector<Broken> broken(const Counted& counted, std::span<const preset::Identity> identities,
                            preset::CpuKind kind) {
   std::vector<Broken> found;
-  if (prefetches(counted.point)) return found;
-  const double beyond_l1 = requests_beyond_l1(counted);
-  for (const auto& identity : identities) {
-    if (!identity.applies_to(kind)) continue;
-    const auto left = make_estimate(counted, identity, [](double l, double) { return l; }),
-               right = make_estimate(counted, identity, [](double, double r) { return r; }),
-               difference = make_estimate(counted, identity, std::minus<>());
-    if (!left || !right || !difference) continue;
-    const double larger = std::max(std::abs(left->median), std::abs(right->median));
-    const double allowed_for_all = std::max(invariant_tolerance * larger, stray_occurrences);
-    const double margin = of_caches(identity)
-                              ? std::max(allowed_for_all, prefetch_tolerance * std::max(larger, beyond_l1))
-                              : allowed_for_all;
-    const statistics::Band allowed{identity.at_most ? -std::numeric_limits<double>::infinity() : -margin,
-                                   margin};
-    if (statistics::held(*difference, allowed) == statistics::Held::outside)
-      found.push_back({identity, counted.kernel, counted.witness, counted.point, *left, *right, *difference});
-  }
+  for (const auto& identity : identities)
+    if (identity.applies_to(kind))
+      if (auto tested = test_relation(counted, identity, {});
+          tested && tested->held == statistics::Held::outside)
+        found.push_back(std::move(*tested));
   return found;
+}
+
+std::string place_text(const std::string& kernel, const result::Params& point) {
+  if (kernel == command_kernel) return result::word(point, "command");
+  return point.empty() ? kernel : kernel + " " + result::describe(point);
 }
 
 namespace {
@@ -442,10 +461,6 @@ void apply(const Broken& relation, PresetVerdict& preset) {
   if (preset.verdict >= Verdict::broken_invariant) return;
   preset.verdict = Verdict::broken_invariant;
   preset.why = describe(relation);
-}
-
-std::string place_text(const std::string& kernel, const result::Params& point) {
-  return point.empty() ? kernel : kernel + " " + result::describe(point);
 }
 
 bool must_count(const Trial& trial) {

@@ -136,7 +136,8 @@ struct Broken {
   std::string kernel;
   Witness witness;
   result::Params point;
-  statistics::Estimate left, right, difference; ///< left - right, pass by pass
+  statistics::Estimate left, right; ///< medians alone
+  statistics::Estimate difference;  ///< left - right, pass by pass
 };
 
 /// How far the sides may differ, as a share of the larger; smaller absolute differences are not significant.
@@ -144,6 +145,22 @@ inline constexpr double invariant_tolerance = 0.05, stray_occurrences = 64;
 /// The same for presets of caches, of which some count prefetches and others do not: as in the rough points
 /// of kernel/data/proofs.txt.
 inline constexpr double prefetch_tolerance = 0.2;
+
+/// How far the sides of a relation may differ beyond noise: a share of the larger, and a number.
+struct Tolerance {
+  double share = invariant_tolerance;
+  double of_caches = prefetch_tolerance; ///< of presets of caches, where it is wider
+  double error = 0;                      ///< added: what the counts are known to lack in precision
+};
+
+/// A relation with the counts of one place: whether the difference is within what is allowed.
+struct Tested : Broken {
+  double margin = 0; ///< the allowed difference
+  statistics::Held held = statistics::Held::undecided;
+};
+/// None where not all presets of the relation were counted, and for kernels that prefetch by instructions.
+[[nodiscard]] std::optional<Tested> test_relation(const Counted& counted, const preset::Identity& identity,
+                                                  const Tolerance& tolerance);
 
 /// Those of the relations that apply to the kind of CPU, all of whose presets were counted, and that the
 /// counts contradict: the interval of the difference lies wholly outside what is allowed.
@@ -221,6 +238,9 @@ void doubt_untested_terms(PresetVerdict& verdict);
 
 /// Adds the terms' part in a wrong count to the causes of the decisive trial.
 void blame_terms(PresetVerdict& verdict);
+
+/// "stride size=4096", or the command line of a counted program.
+[[nodiscard]] std::string place_text(const std::string& kernel, const result::Params& point);
 
 /// "L1_DCM <= L1_TCM: 2000 against 1000 by papi", for people.
 [[nodiscard]] std::string describe(const Broken& relation);

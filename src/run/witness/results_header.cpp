@@ -6,6 +6,7 @@
 #include "base/random.hpp"
 #include "base/text.hpp"
 #include "count/event/pfm.hpp"
+#include "count/preset/catalogue.hpp"
 #include "kernel/matmul/matmul.hpp"
 
 #include <recount/error.hpp>
@@ -41,6 +42,7 @@ void add_circumstances(result::Run& run, std::optional<int> cpu) {
   };
   add("microcode", host::this_cpu().microcode);
   add("preset_table", stated_table());
+  if (const auto* const core = preset::default_pmu()) add("pmu", core->name);
   const auto khz = base::read_number(
       fmt::format("/sys/devices/system/cpu/cpu{}/cpufreq/cpuinfo_max_freq", cpu.value_or(0)));
   if (khz) add("max_mhz", std::to_string(*khz / 1000));

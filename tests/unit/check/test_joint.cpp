@@ -41,7 +41,8 @@ BOOST_AUTO_TEST_CASE(relations_are_read_by_pmu) {
 BOOST_AUTO_TEST_CASE(those_built_in_can_be_read) {
   for (const char* pmu : {"skl", "spr", "amd64_fam19h_zen4"})
     BOOST_TEST(check::joint_relations(pmu).size() >= 5U, pmu);
-  BOOST_TEST(check::joint_relations("no such PMU").empty());
+  // Those of any PMU that has the events.
+  BOOST_TEST(check::joint_relations("no such PMU").size() < check::joint_relations("skl").size());
 }
 
 BOOST_AUTO_TEST_CASE(consistent_counts_have_no_suspect) {
