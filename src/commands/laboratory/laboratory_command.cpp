@@ -237,8 +237,8 @@ show::Table answers_table(const std::vector<document::Answer>& answers,
   show::Table table({{"question"}, {"answer"}, {"shown in"}, {"confidence"}}, "Answers");
   for (const document::Answer& answer : answers) {
     const auto place = places.find(answer.proof);
-    table.add(
-        {answer.question, value_text(answer), place == places.end() ? "" : place->second, answer.confidence_text()});
+    table.add({answer.question, value_text(answer), place == places.end() ? "" : place->second,
+               answer.confidence_text()});
   }
   return table;
 }
