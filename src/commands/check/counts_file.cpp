@@ -28,7 +28,7 @@ bool has_domain(const std::string& metric) {
   return colon != metric.npos && metric.find_first_not_of("ukh", colon + 1) == metric.npos;
 }
 
-preset::CpuKind kind_of_system(const std::string& os) {
+preset::CpuKind find_kind(const std::string& os) {
   const auto has = [&](auto... names) { return ((os.find(names) != os.npos) || ...); };
   return has("x86_64", "i686")                    ? preset::CpuKind::cisc
          : has("aarch64", "arm", "ppc64", "mips") ? preset::CpuKind::load_store
@@ -76,7 +76,7 @@ std::vector<CountsSet> from_results(const result::Results& results) {
     const result::Run& run = *runs.at(o.run.get());
     const std::string& pmu = base::value_at(run.versions, "pmu");
     CountsSet& set = sets[{run.cpu, pmu}];
-    std::tie(set.cpu, set.pmu, set.kind) = std::tuple(run.cpu, pmu, kind_of_system(run.os));
+    std::tie(set.cpu, set.pmu, set.kind) = std::tuple(run.cpu, pmu, find_kind(run.os));
     auto [at, added] = places.try_emplace({&set, o.kernel, o.params.get(), o.witness});
     auto& [index, numbers] = at->second;
     if (added) {

@@ -135,7 +135,7 @@ PresetLine available(const CpuView& view, const Preset& preset, bool here) {
     const preset::Native& native = view.natives->of(term.name);
     const bool full = term.name.find("::") != std::string::npos;
     const CoreEvents event{
-        {full ? term.name : native.pmu + "::" + term.name, lint::counters_of(view, native)}};
+        {full ? term.name : native.pmu + "::" + term.name, lint::find_counters(view, native)}};
     if (takes_counter(native, *view.core)) line.events.insert(event.begin(), event.end());
     line.terms.push_back({term.name, fmt::format("type {} config {:#x}", native.type, native.config),
                           native.prose, here ? trial(event) : std::string{}});

@@ -60,7 +60,7 @@ void check_preset(const preset::CpuView& view, const Preset& preset, Findings& f
   std::vector<std::string> names;
   for (const PresetNative& native : preset.natives) {
     const preset::Native& code = view.natives->of(native.name);
-    if (code.pmu == view.core->name && allowed.emplace(native.code, counters_of(view, code)).second)
+    if (code.pmu == view.core->name && allowed.emplace(native.code, find_counters(view, code)).second)
       names.push_back(native.name);
   }
   std::vector<std::uint64_t> events;
@@ -81,7 +81,7 @@ void check_preset(const preset::CpuView& view, const Preset& preset, Findings& f
 
 } // namespace
 
-std::uint64_t counters_of(const preset::CpuView& view, const preset::Native& native) {
+std::uint64_t find_counters(const preset::CpuView& view, const preset::Native& native) {
   const std::uint64_t general = (std::uint64_t{1} << std::min(view.core->counters, first_fixed)) - 1;
   const auto limit = std::ranges::find_if(counter_limits(), [&](const CounterLimit& one) {
     return (native.config & one.mask) == one.code && std::ranges::find(one.cpus, view.cpu) != one.cpus.end();

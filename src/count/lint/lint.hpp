@@ -86,7 +86,7 @@ void check_formulas(const preset::CpuView& view, const preset::Document& table, 
 /// All presets of one meaning are one finding, unless each two of them may be equal.
 void check_family(const preset::CpuView& view, Findings& findings);
 /// The counters that can count the event, one bit each: general ones from bit 0, fixed ones from bit 32.
-[[nodiscard]] std::uint64_t counters_of(const preset::CpuView& view, const preset::Native& native);
+[[nodiscard]] std::uint64_t find_counters(const preset::CpuView& view, const preset::Native& native);
 /// Whether each of some events, with these counters, gets a counter of its own: if any counters are all that
 /// at most as many events have (Hall, "On Representatives of Subsets", 1935).
 [[nodiscard]] bool fit_counters(const std::vector<std::uint64_t>& allowed);

@@ -28,7 +28,7 @@ struct MaskName {
 
 /// The masks of the events in the view, by event and the rest of the encoding.
 std::map<std::pair<std::string, std::uint64_t>, std::vector<MaskName>>
-masks_of_events(const preset::CpuView& view) {
+collect_masks(const preset::CpuView& view) {
   std::map<std::pair<std::string, std::uint64_t>, std::vector<MaskName>> found;
   if (view.kind != preset::CpuKind::cisc || !view.natives) return found;
   const auto base_name = [](const std::string& name) { return name.substr(0, name.find(':')); };
@@ -48,7 +48,7 @@ masks_of_events(const preset::CpuView& view) {
 }
 
 /// "CODE_RD_MISS" for "CODE_RD_HIT"; empty for what is no hit.
-std::string miss_of(const std::string& mask) {
+std::string name_miss(const std::string& mask) {
   const auto at = mask.rfind("HIT");
   const bool word = at != mask.npos && at + 3 == mask.size() && (at == 0 || mask[at - 1] == '_');
   return word ? mask.substr(0, at) + "MISS" : std::string();
@@ -67,7 +67,7 @@ void add_mask_relations(const std::vector<MaskName>& masks, std::vector<Identity
       if (is_whole(one.mask) && other.bits != one.bits && (other.bits & ~one.bits) == 0 && other.bits != 0)
         add(fmt::format("{}:{} <= {}:{}", one.event, other.mask, one.event, one.mask),
             "its unit mask is a part of the other");
-      if (other.mask != miss_of(one.mask)) continue;
+      if (other.mask != name_miss(one.mask)) continue;
       for (const MaskName& whole : masks)
         if (whole.bits == (one.bits | other.bits) && whole.bits != one.bits && whole.bits != other.bits)
           add(fmt::format("{}:{} = {}:{} + {}:{}", one.event, whole.mask, one.event, one.mask, one.event,
@@ -87,7 +87,7 @@ std::vector<Identity> event_relations(const preset::CpuView& view) {
     else
       for (const std::string& part : std::span(sum.parts).first(sum.parts.size() - 1))
         all.push_back(parse_event_relation(part + " <= " + sum.whole, "a part cannot exceed the total"));
-  for (const auto& [event, masks] : masks_of_events(view))
+  for (const auto& [event, masks] : collect_masks(view))
     add_mask_relations(masks, all);
   if (view.natives)
     std::erase_if(all, [&](const Identity& one) {

@@ -41,7 +41,11 @@ BOOST_AUTO_TEST_CASE(relations_are_read_by_pmu) {
 BOOST_AUTO_TEST_CASE(those_built_in_can_be_read) {
   for (const char* pmu : {"skl", "spr", "amd64_fam19h_zen4"})
     BOOST_TEST(check::joint_relations(pmu).size() >= 5U, pmu);
-  // Those of any PMU that has the events.
+  constexpr const char* of_any = "x | A <= B | part\nany | C <= D | part\n";
+  BOOST_TEST(check::parse_joint_relations(of_any, "x").size() == 2U);
+  const auto other = check::parse_joint_relations(of_any, "y");
+  BOOST_TEST_REQUIRE(other.size() == 1U);
+  BOOST_TEST(other[0].left == Names{"C"});
   BOOST_TEST(check::joint_relations("no such PMU").size() < check::joint_relations("skl").size());
 }
 
