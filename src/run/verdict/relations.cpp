@@ -180,8 +180,10 @@ private:
       const auto at = form.coefficients.find(v);
       times = std::min(times, at == form.coefficients.end() ? 0 : at->second / (sign * weight));
     }
+    if (times <= 0) return;
     for (const auto& [v, weight] : fact.coefficients)
-      if (times > 0 && (form.coefficients[v] -= times * sign * weight) == 0) form.coefficients.erase(v);
+      form.coefficients[v] -= times * sign * weight;
+    std::erase_if(form.coefficients, [](const auto& term) { return term.second == 0; });
   }
 
   preset::CpuView view_;
