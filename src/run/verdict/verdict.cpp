@@ -215,7 +215,9 @@ private:
   [[nodiscard]] statistics::Band band(const Measurement& measured) const {
     const auto [low, high] = *accepted(trial_);
     const double stray = std::max(noise(measured), bias_error());
-    return {low - stray, high + stray};
+    // Nothing was counted, less the bias: none is expected to be fewer.
+    const double none = low == 0 ? std::max(0., bias(measured).value_or(0)) : 0;
+    return {low - std::max(stray, none), high + stray};
   }
 
   [[nodiscard]] std::string stated_text() const {
