@@ -1,6 +1,7 @@
 /* Counts events of its own by perf_event_open(2) around loops: counted EVENT,... LOOPS [HOW,...], EVENT as
  * config of PMU type 4. HOW: by which threads, children and programs the loops are executed, see ways. Prints
- * the counts, a line for each HOW. EVENT "-": counts nothing. EVENT "cpuid": prints EAX ... EDX of leaf LOOPS, part HOW. */
+ * the counts, a line for each HOW. EVENT "-": counts nothing. "deep": neither, and calls itself so often. "cpuid": prints EAX ... EDX of leaf
+ * LOOPS, part HOW. */
 #define _GNU_SOURCE
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -284,6 +285,13 @@ static int count_ways(struct perf_event_attr* attr, char* events, char* hows, lo
   return 0;
 }
 
+/* Each level is further down the stack than anything before. */
+static long descend(long levels, const volatile char* above) { // NOLINT(misc-no-recursion)
+  volatile char frame[256];
+  frame[0] = above[0];
+  return levels == 0 ? 0 : frame[0] + descend(levels - 1, frame);
+}
+
 int main(int count, char** arguments) {
   if (count < 3) return 2;
   self = arguments[0];
@@ -296,6 +304,7 @@ int main(int count, char** arguments) {
     return printf("%u %u %u %u\n", a, b, c, d) < 0;
   }
 #endif
+  if (!strcmp(arguments[1], "deep")) return descend(atol(loops), "\1") != atol(loops);
   if (!strcmp(arguments[1], "-")) {
     char* one = count > 3 ? strtok(arguments[3], ",") : arguments[2];
     do

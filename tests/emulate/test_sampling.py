@@ -65,6 +65,13 @@ class Exact(unittest.TestCase):
         self.assertTrue(profile["complete"], answer.stderr)
 
     @unittest.skipUnless(shutil.which("perf"), "perf is not installed")
+    def test_the_stack_grows_for_a_sample(self):
+        with tempfile.TemporaryDirectory() as folder:
+            answer = emulate("perf", "record", "-e", "instructions:u", "-c", "997", "-o", "data", "sh", "-c",
+                             f"{COUNTED} deep 20000; echo $?", folder=folder)
+        self.assertEqual(answer.stdout, "0\n", answer.stderr)
+
+    @unittest.skipUnless(shutil.which("perf"), "perf is not installed")
     def test_perf_record_and_report(self):
         period, turns = 1009, 200000  # of 6 instructions
         with tempfile.TemporaryDirectory() as folder:

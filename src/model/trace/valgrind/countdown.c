@@ -2,6 +2,7 @@
 #include "tool.h"
 
 #include "pub_tool_libcproc.h"
+#include "pub_tool_machine.h"
 #include "pub_tool_mallocfree.h"
 #include "pub_tool_options.h"
 #include "pub_tool_threadstate.h"
@@ -13,6 +14,8 @@
 extern void VG_(discard_translations)(Addr start, ULong range, const HChar* who);
 extern SysRes VG_(do_syscall)(UWord number, RegWord, RegWord, RegWord, RegWord, RegWord, RegWord, RegWord,
                               RegWord);
+extern Bool VG_(am_addr_is_in_extensible_client_stack)(Addr address);
+extern Bool VG_(extend_stack)(ThreadId thread, Addr address);
 
 Long rt_left[RT_COUNTDOWNS];
 UInt rt_counted_down;
@@ -111,11 +114,19 @@ static Bool synchronise(void) {
   return rt_request(words, 4);
 }
 
+/* Valgrind does not extend the stack for a handler that may use an alternate one, but ends the program. */
+static void make_room_for_handler(void) {
+  enum { FRAME = 16384 };
+  const Addr below = VG_(get_SP)(running) - FRAME;
+  if (VG_(am_addr_is_in_extensible_client_stack)(below)) (void)VG_(extend_stack)(running, below);
+}
+
 void rt_expired(void) {
   const UInt changes = rt_changes();
   if (!synchronise()) return fill(rt_left, RT_NEVER);
   rt_due = rt_slot->answer == RT_SAMPLE_DUE && !traps ? RT_DONE : rt_slot->answer;
   if (rt_slot->answer == RT_BUSY) return fill(rt_left, 0);
+  if (rt_due == RT_SAMPLE_DUE) make_room_for_handler();
   current()->changes = changes;
   take_plan(rt_left);
 }
