@@ -45,8 +45,7 @@ void tables(const std::string& text) {
   const auto table = PresetTable::of(text);
   (void)preset::needed_version(table.document());
   for (const preset::ComponentBlock& block : preset::component_blocks(table.document()))
-    for (const preset::Line& row : block.rows)
-      (void)preset::structure_problem(block, row);
+    (void)preset::select_component(table.document(), block.component);
   for (const PapiVersion version : {PapiVersion::v7_0, PapiVersion::v7_3}) {
     const auto loaded = table.load("cpu", 7, known, version, &table);
     for (const Preset& preset : loaded.presets) {

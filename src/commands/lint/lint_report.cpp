@@ -245,10 +245,10 @@ std::string as_text(const Comparison& since, int width) {
   Lines lines(width);
   lines.add(0,
             "compared with {}: {} added, {} removed, {} changed; {} gone, {} known, {} in rows that an added "
-            "CPU shares",
+            "CPU shares, {} in unchanged rows of relatives",
             since.file, base::format_count(since.added.size(), "CPU"), since.removed.size(),
             base::format_count(since.formulas.size(), "formula"),
-            base::format_count(since.gone.size(), "finding"), since.known, since.inherited);
+            base::format_count(since.gone.size(), "finding"), since.known, since.inherited, since.unchanged);
   for (const AddedCpu& cpu : since.added)
     lines.add(2, "{}: added with {}{}", cpu.name, base::format_count(cpu.presets, "preset"),
               cpu.same_rows.empty() ? "" : ", the rows of " + listed(cpu.same_rows, 4));
@@ -285,7 +285,8 @@ Coverage coverage(const LintResult& result) {
   std::ranges::stable_sort(found.cpus, std::greater{},
                            [](const CpuCoverage& one) { return one.could_have.size(); });
   for (const auto& pmu : preset::core_pmus())
-    if (&pmu != preset::architectural_pmu() && !std::ranges::count(found.cpus, pmu.name, &CpuCoverage::cpu))
+    if (&pmu != preset::architectural_pmu() && !never_loaded(pmu.name) &&
+        !std::ranges::count(found.cpus, pmu.name, &CpuCoverage::cpu))
       found.pmus_without_rows.push_back(pmu.name);
   return found;
 }
@@ -359,6 +360,7 @@ Json to_json(const Comparison& since) {
   return {{"file", since.file},
           {"known_findings", since.known},
           {"inherited_findings", since.inherited},
+          {"findings_in_unchanged_rows", since.unchanged},
           {"removed_cpus", since.removed},
           {"added_cpus", make_array(since.added, added)},
           {"formulas", make_array(since.formulas, change)},
@@ -470,7 +472,7 @@ constexpr std::string_view causes[] = {
     "prefetches-as-demand",   "accesses-as-hits",     "hits-as-accesses",
     "misses-as-accesses",     "loads-as-total",       "unconditional-as-conditional",
     "hits-as-misses",         "accesses-as-misses",   "misses-as-hits",
-    "part-as-whole"};
+    "part-as-whole",          "mixed-units"};
 
 bool is_cause(const Finding& finding) {
   return finding.severity == Severity::error ? finding.rule->id != "impossible"
@@ -625,6 +627,14 @@ Comparison compare(const std::string& file, const LintResult& before, LintResult
   });
   out.known = remove_occurrences(
       now.findings, [&](const Finding&, const Occurrence& o) { return old_prints.contains(o.print); });
+  // An unchanged row becomes an outlier where rows of relatives change.
+  out.unchanged = remove_occurrences(now.findings, [&](const Finding& finding, const Occurrence& o) {
+    if (finding.rule->id != "outlier" && o.cause != "relatives") return false;
+    const preset::CpuView *const old_view = find_view(before, o.cpu), *const view = find_view(now, o.cpu);
+    if (!old_view || !view) return false;
+    const Preset *const a = old_view->loaded.find(o.preset), *const b = view->loaded.find(o.preset);
+    return a && b && same_meaning(*old_view, *view, same_events(*old_view, *view), *a, *b);
+  });
   return out;
 }
 

@@ -30,6 +30,7 @@ struct Comparison {
   std::vector<Finding> gone;
   std::size_t known = 0;     ///< findings of both tables
   std::size_t inherited = 0; ///< known findings in rows that now apply to an added CPU too
+  std::size_t unchanged = 0; ///< rows that did not change, but those of relatives that they differ from
 };
 
 /// Compares the results of two tables, and leaves in `now` only the findings that `before` does not have.

@@ -102,6 +102,33 @@ std::vector<preset::CpuView> read_views(const PresetTable& table, const LintOpti
   return relatives;
 }
 
+/// The presets of components, of which PAPI 7.3 reads those that it defines itself. Adds a view for each
+/// device.
+void check_components(const preset::Document& document, LintResult& result, Findings& findings) {
+  std::map<std::string, preset::Document> tables;
+  std::set<std::string> devices;
+  for (const preset::ComponentBlock& block : result.components) {
+    const std::string& component = block.component;
+    if (preset::standard_presets(component).empty()) {
+      findings.add("never-loaded", component, {block.place, {}, {}, component},
+                   "PAPI loads no presets of the component " + component, "remove its rows");
+      continue;
+    }
+    const auto [at, fresh] = tables.try_emplace(component);
+    if (fresh) at->second = preset::select_component(document, component);
+    for (const std::string& device : block.devices) {
+      if (!devices.insert(base::lower_case(component + ":" + device)).second) continue;
+      const preset::CpuView& view =
+          result.views.emplace_back(preset::view(at->second, component + ":" + device, nullptr,
+                                                 result.version.version, nullptr, nullptr, component));
+      check_reading(view, findings);
+      check_formulas(view, document, findings);
+      check_family(view, findings);
+      check_meaning(view, findings);
+    }
+  }
+}
+
 } // namespace
 
 std::set<std::string> known_pmus(const preset::Catalogue* named) {
@@ -147,7 +174,6 @@ LintResult lint(const PresetTable& table, const LintOptions& options) {
       }
   check_text(document, version, findings);
   if (version != PapiVersion::v7_0) result.components = preset::component_blocks(document);
-  check_components(result.components, findings);
   constexpr std::size_t max_names = 1000; // that are compared with all known ones
   const auto known = known_pmus(options.catalogue);
   for (const preset::CpuView& view : result.views) {
@@ -179,9 +205,15 @@ LintResult lint(const PresetTable& table, const LintOptions& options) {
       for (const std::size_t row : document.rows_for(view.cpu))
         findings.add("unknown-cpu", {}, {document.lines[row].fields[1].place, {}, view.cpu},
                      "rows only for CPU names with blanks or parentheses, which libpfm4 does not use");
-  if (options.cpu.empty()) check_rows(document, result.views, findings);
+  std::set<std::string> known_cpus{result.checked.begin(), result.checked.end()};
+  if (options.cpu.empty()) {
+    check_components(document, result, findings);
+    for (const preset::CpuView& view : result.views)
+      if (!view.component.empty()) known_cpus.insert(view.cpu);
+    check_rows(document, result.views, findings);
+  }
   check_blocks(document, impossible_name, findings);
-  result.findings = std::move(findings).ranked({result.checked.begin(), result.checked.end()});
+  result.findings = std::move(findings).ranked(known_cpus);
   std::set<std::string> empty; // CPUs with rows of another: whatever is wrong there has this cause
   for (const Finding& finding : result.findings)
     if (finding.rule->id == "empty-block") empty.insert(finding.cpus.begin(), finding.cpus.end());

@@ -101,8 +101,6 @@ void check_identities(const preset::CpuView& view, const std::vector<preset::Ide
 [[nodiscard]] bool never_loaded(const std::string& cpu);
 /// Compares the presets of each CPU with those of its relatives.
 void check_relatives(const std::vector<preset::CpuView>& views, Findings& findings);
-/// The structure of the presets of components.
-void check_components(const std::vector<preset::ComponentBlock>& blocks, Findings& findings);
 void check_rows(const preset::Document& table, const std::vector<preset::CpuView>& views, Findings& findings);
 /// `obsolete`: whether a CPU name is one that PAPI no longer uses.
 void check_blocks(const preset::Document& table, bool (*obsolete)(const std::string& cpu),

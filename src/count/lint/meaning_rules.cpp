@@ -65,10 +65,12 @@ bool has_one(const Words& words, const Words& patterns) {
   });
 }
 
-/// Whether one of these events is among those of the CPU.
+/// Whether one of these events is among those of the CPU; where they are not known, among those of the table.
 bool exists(const preset::CpuView& view, const Words& events) {
-  return view.natives &&
-         std::ranges::any_of(events, [&](const std::string& event) { return view.natives->of(event).ok(); });
+  return std::ranges::any_of(events, [&](const std::string& event) {
+    return view.natives ? view.natives->of(event).ok()
+                        : std::ranges::find(view.names, event) != view.names.end();
+  });
 }
 
 bool matches_one(const Words& patterns, std::string_view text) {
@@ -278,7 +280,7 @@ void check_weights(const preset::CpuView& view, const Preset& preset, const form
     const std::string& event = view.names[static_cast<std::size_t>(v)];
     // Some counters run at half the rate of the core.
     if (!operations && weight > 1 &&
-        (weight > 2 || matches_one({"PAPI_VEC_*", "PAPI_F*_INS"}, preset.name))) {
+        (weight > 2 || matches_one({"PAPI_VEC_*", "PAPI_F*_INS", "PAPI_CUDA_*_FMA"}, preset.name))) {
       findings.add("wrong-unit", preset.name + event, {preset.place, preset.name, view.cpu},
                    fmt::format("{} counts {} {} times", preset.name, event, weight));
       return;
@@ -315,12 +317,12 @@ void check_meaning(const preset::CpuView& view, Findings& findings) {
       if (!applies(rule, view, preset.name.substr(preset_prefix.size()))) continue;
       const auto found = violations(rule, *form, events);
       if (!found.empty() && rule.has("exists") && !exists(view, rule.list("exists"))) continue;
+      const char* const verb = rule.has("subtracted") ? "subtracts" : rule.has("beside") ? "adds" : "counts";
       for (const std::size_t at : found)
         findings.add(
             rule.rule, preset.name + view.names[at],
             {preset.place, preset.name, view.cpu, view.written(preset, static_cast<formula::Variable>(at))},
-            fmt::format("{} {} {}", preset.name, rule.has("subtracted") ? "subtracts" : "counts",
-                        view.names[at]));
+            fmt::format("{} {} {}", preset.name, verb, view.names[at]));
     }
   }
 }

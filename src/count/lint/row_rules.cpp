@@ -13,8 +13,8 @@ namespace {
 
 using Kind = preset::DiagnosticKind;
 
-std::string suggest_preset(const std::string& name) {
-  const auto names = base::mapped(preset::standard_presets(),
+std::string suggest_preset(const std::string& name, const std::string& component) {
+  const auto names = base::mapped(preset::standard_presets(component),
                                   [](const preset::StandardPreset& one) { return std::string(one.name); });
   return fmt::format("{}", fmt::join(base::nearest(name, names, 2), " or "));
 }
@@ -35,6 +35,8 @@ TermProblem term_problem(const preset::CpuView& view, const std::string& term) {
   const std::string shown = visible(term);
   if (term.ends_with('\r'))
     return {"carriage-return", fmt::format("{} ends with a CR", shown), "end lines with LF"};
+  if (!view.component.empty())
+    return {"component-row", fmt::format("{} is not an event of {}", shown, view.component), {}};
   if (!view.natives) return {"unknown-event", shown + " is not an event", {}};
   const preset::Native& native = view.natives->of(term);
   const std::string suggestion = fmt::format("{}", fmt::join(view.natives->suggest(term), " or "));
@@ -81,7 +83,7 @@ void check_diagnostic(const preset::CpuView& view, const preset::Diagnostic& dia
     std::string_view rule = simple->rule;
     if (rule == rejected) {
       where.cause.clear();
-      rule = view.loaded.crashes && preset::standard_preset(preset) ? "crash" : "ignored-row";
+      rule = view.loaded.crashes && preset::standard_preset(preset, view.component) ? "crash" : "ignored-row";
     }
     return add(rule,
                fmt::format(fmt::runtime(simple->message), preset, visible(text),
@@ -102,7 +104,8 @@ void check_diagnostic(const preset::CpuView& view, const preset::Diagnostic& dia
                t.suggestion);
   }
   case Kind::new_name:
-    return add("unknown-preset", visible(text) + " is not one of PAPI's presets", suggest_preset(text));
+    return add("unknown-preset", visible(text) + " is not one of PAPI's presets",
+               suggest_preset(text, view.component));
   case Kind::bad_infix:
     if (view.loaded.crashes) return add("crash", fmt::format("{}: unmatched ) in {}", preset, text));
     return add("overrun", preset + ": the formula exceeds PAPI's buffer of 2048 bytes");
@@ -153,18 +156,6 @@ void unknown_lines(const std::vector<const preset::Line*>& lines, Findings& find
 void check_reading(const preset::CpuView& view, Findings& findings) {
   for (const preset::Diagnostic& diagnostic : view.diagnostics)
     check_diagnostic(view, diagnostic, findings);
-}
-
-void check_components(const std::vector<preset::ComponentBlock>& blocks, Findings& findings) {
-  for (const preset::ComponentBlock& block : blocks)
-    for (const preset::Line& row : block.rows) {
-      const std::string problem = preset::structure_problem(block, row);
-      if (problem.empty()) continue;
-      const std::string preset = row.fields.size() > 1 ? row.fields[1].text : "PRESET";
-      findings.add_here(
-          "component-row", {row.fields.front().place, preset, {}, problem},
-          fmt::format("{}, of the component {}: {}", preset, block.component, visible(problem)));
-    }
 }
 
 void check_text(const preset::Document& table, PapiVersion version, Findings& findings) {

@@ -186,18 +186,17 @@ std::vector<ComponentBlock> component_blocks(const Document& document) {
   return blocks;
 }
 
-std::string structure_problem(const ComponentBlock& block, const Line& row) {
-  const auto& f = row.fields;
-  if (f.size() < 2) return "the name is missing";
-  if (f.size() < 3) return "the derived type is missing";
-  const auto type = derived_named(f[2].text);
-  if (!type) return "unknown derived type: " + f[2].text;
-  const std::size_t first = *type == Derived::postfix || *type == Derived::infix ? 4 : 3;
-  std::size_t terms = 0;
-  for (std::size_t i = first; i < f.size() && !is_description(f[i].text); ++i, ++terms)
-    if (!f[i].text.starts_with(block.component + "::") && !is_preset(f[i].text))
-      return fmt::format("{} is not an event of {}", f[i].text, block.component);
-  return terms == 0 ? "it has no terms" : std::string{};
+Document select_component(const Document& document, const std::string& component) {
+  Document selected;
+  for (Line line : document.lines) {
+    if (line.kind == Kind::cpu) line.kind = Kind::other;
+    if (names_component(line) && line.fields[0].text == component) {
+      line.kind = Kind::cpu;
+      line.fields[1].text = component + ":" + line.fields[1].text;
+    }
+    add_line(selected, std::move(line));
+  }
+  return selected;
 }
 
 std::optional<PapiVersion> parse_papi_version(const std::string& text) {
@@ -242,7 +241,9 @@ class Reader {
 public:
   explicit Reader(const Reading& reading)
       : r_(reading), most_(static_cast<std::size_t>(max_terms(reading.version))) {
-    for (const auto& standard : standard_presets().first(r_.version == PapiVersion::v7_0 ? 108 : 110)) {
+    const auto standard_names = standard_presets(r_.component);
+    const std::size_t known = r_.version == PapiVersion::v7_0 ? 108 : 110;
+    for (const auto& standard : standard_names.first(std::min(known, standard_names.size()))) {
       Slot& slot = presets_.emplace_back();
       slot.symbol = std::string(standard.name);
       slot.fixed = true;
@@ -333,7 +334,7 @@ bool Reader::ended(const Document& document, std::size_t from, std::size_t to) {
   if (at == document.others.end() || *at >= to) return false;
   const Line& line = document.lines[*at];
   const Field& word = line.fields.front();
-  if (!names_component(line)) report(Reported::table_ended, word, {});
+  if (!names_component(line) && !same_word(word.text, "CPU")) report(Reported::table_ended, word, {});
   const auto& rows = document.rows_for(r_.cpu);
   for (auto row = std::ranges::upper_bound(rows, *at); row != rows.end(); ++row)
     report(Reported::lost_block, {word.text, document.lines[*row].fields.front().place}, {}, word.place);
@@ -478,6 +479,7 @@ bool Reader::term(const Field& field, Slot& slot, std::size_t index) {
 }
 
 Slot* Reader::nested(const std::string& name) {
+  if (!r_.component.empty()) return nullptr; // PAPI searches those of CPUs, for a name with qualifiers
   const auto search = [&](std::span<Slot> slots) -> Slot* {
     for (Slot& slot : slots) {
       if (!slot.symbol) return nullptr;

@@ -82,8 +82,9 @@ struct ComponentBlock {
 /// mistyped keyword, and a device follows.
 [[nodiscard]] bool names_component(const Line& line);
 [[nodiscard]] std::vector<ComponentBlock> component_blocks(const Document& document);
-/// What is wrong with a row of a block; empty: nothing. Its events cannot be checked without the component.
-[[nodiscard]] std::string structure_problem(const ComponentBlock& block, const Line& row);
+/// The table as PAPI 7.3 reads it for a component: "cuda,GH100" becomes a row of the CPU "cuda:GH100", and
+/// rows of CPUs are other lines.
+[[nodiscard]] Document select_component(const Document& document, const std::string& component);
 
 /// The oldest reader that knows all constructs of a table.
 struct NeededVersion {
@@ -136,6 +137,7 @@ struct Reading {
   const NativeLookup* known = nullptr;
   PapiVersion version = PapiVersion::v7_0;
   const Document* user = nullptr;
+  std::string_view component = {}; ///< whose presets these are; empty: those of CPUs
   std::function<void(const Diagnostic&)> on_diagnostic = nullptr; ///< may be empty
 };
 

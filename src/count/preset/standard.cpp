@@ -6,22 +6,23 @@
 #include "count/preset/standard_data.hpp" // made from data/standard.txt by the build
 
 #include <algorithm>
+#include <map>
 #include <recount/error.hpp>
 #include <vector>
 
 namespace recount::preset {
-std::span<const StandardPreset> standard_presets() {
-  static const std::vector<StandardPreset> all = [] {
-    std::vector<StandardPreset> presets;
+std::span<const StandardPreset> standard_presets(std::string_view component) {
+  static const auto all = [] {
+    std::map<std::string_view, std::vector<StandardPreset>> presets; // by component
     for (const auto& row : base::data_rows(standard_data, "standard.txt"))
-      presets.push_back({row.cells.at(0), row.cells.at(1)});
+      presets[row.cells.size() > 2 ? row.cells[2] : ""].push_back({row.cells.at(0), row.cells.at(1)});
     return presets;
   }();
-  return all;
+  return base::value_at(all, component);
 }
 
-const StandardPreset* standard_preset(std::string_view name) {
-  const auto all = standard_presets();
+const StandardPreset* standard_preset(std::string_view name, std::string_view component) {
+  const auto all = standard_presets(component);
   const auto found =
       std::ranges::find_if(all, [&](const StandardPreset& one) { return same_word(one.name, name); });
   return found == all.end() ? nullptr : &*found;

@@ -13,9 +13,10 @@ struct StandardPreset {
   std::string_view text; ///< description by PAPI
 };
 
-/// In PAPI's order. Any other name takes one of PAPI's 20 spare preset slots.
-[[nodiscard]] std::span<const StandardPreset> standard_presets();
-[[nodiscard]] const StandardPreset* standard_preset(std::string_view name);
+/// In PAPI's order: those of CPUs, or of a component; none for a component whose presets PAPI does not load.
+/// Any other name takes one of PAPI's spare preset slots, 20 for CPUs.
+[[nodiscard]] std::span<const StandardPreset> standard_presets(std::string_view component = {});
+[[nodiscard]] const StandardPreset* standard_preset(std::string_view name, std::string_view component = {});
 
 // Relations between presets that hold for any code: data, in data/identities.txt.
 

@@ -99,16 +99,20 @@ std::optional<Quotient> meaning(const Preset& preset, const std::vector<formula:
 }
 
 CpuView view(const Document& table, const std::string& cpu, const event::pfm::Table* core,
-             PapiVersion version, const Document* user, const Catalogue* catalogue) {
+             PapiVersion version, const Document* user, const Catalogue* catalogue,
+             const std::string& component) {
   CpuView v;
   v.cpu = core ? core->name : cpu;
+  v.component = component;
   v.core = core;
   v.kind = find_kind(v.cpu, core);
   v.version = version;
   if (core) v.natives = std::make_shared<Natives>(*core, version, catalogue);
-  const NativeLookup trust = [](const std::string&) { return Known::yes; };
+  const NativeLookup trust = [&](const std::string& name) {
+    return component.empty() || name.starts_with(component + "::") ? Known::yes : Known::no;
+  };
   const NativeLookup lookup = core ? v.natives->lookup() : trust;
-  v.loaded = load(table, {cpu, core ? core->id : -1, &lookup, version, user,
+  v.loaded = load(table, {cpu, core ? core->id : -1, &lookup, version, user, component,
                           [&](const Diagnostic& diagnostic) { v.diagnostics.push_back(diagnostic); }});
   name_variables(v);
   for (const Preset& preset : v.loaded.presets) {

@@ -15,6 +15,7 @@ namespace recount::preset {
 
 struct CpuView {
   std::string cpu;                         ///< libpfm4's name, or the table's where libpfm4 has none
+  std::string component = {};              ///< whose presets these are; empty: those of a CPU
   const event::pfm::Table* core = nullptr; ///< null: this build of libpfm4 does not know the CPU
   std::shared_ptr<Natives> natives;        ///< null likewise: every name counts as known
   CpuKind kind = CpuKind::any;
@@ -35,10 +36,11 @@ struct CpuView {
 };
 
 /// Loads the table for one CPU. `core` may be null: then all names are accepted. `user`: the table of user
-/// events, or null. `catalogue`: has the events of `core`; null: libpfm4 has them.
+/// events, or null. `catalogue`: has the events of `core`; null: libpfm4 has them. `component`: the table is
+/// from select_component(), and names of its events are accepted.
 [[nodiscard]] CpuView view(const Document& table, const std::string& cpu, const event::pfm::Table* core,
                            PapiVersion version, const Document* user = nullptr,
-                           const Catalogue* catalogue = nullptr);
+                           const Catalogue* catalogue = nullptr, const std::string& component = {});
 
 /// The expression of a derived type over operands; none when it is not defined.
 [[nodiscard]] std::optional<formula::Quotient> meaning(Derived type, const std::string& postfix,
