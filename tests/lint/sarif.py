@@ -38,8 +38,11 @@ def faults_of(log):
             yield from demand(rule['defaultConfiguration']['level'] in ('none', 'note', 'warning', 'error'), 'level (3.50.3)')
             yield from demand(rule['shortDescription']['text'].endswith('.'), 'shortDescription is a sentence (3.49.9)')
         yield from demand(run.get('results'), 'the table has findings')
+        yield from demand({r['id'] for r in rules} == {r['ruleId'] for r in run['results']}, 'only the rules that results name')
         for result in run.get('results', []):
             yield from demand(result['message'].get('text'), 'message.text is required (3.11.8)')
+            named = [*result['properties']['presets'], *result['properties']['cpus']]
+            yield from demand(all(name in result['message']['text'] for name in named), 'the text names presets and CPUs')
             yield from demand(result['level'] in ('none', 'note', 'warning', 'error'), 'level (3.27.10)')
             yield from demand(rules[result['ruleIndex']]['id'] == result['ruleId'], 'ruleIndex denotes ruleId (3.27.6)')
             yield from demand(len(result['locations']) == 1, 'one location per result (3.27.12)')

@@ -422,11 +422,19 @@ Json rule_json(const Rule& rule) {
           {"defaultConfiguration", {{"level", name_of(rule.severity)}}}};
 }
 
-Json result_json(const std::string& file, const Finding& finding, bool compared) {
+/// `used`: the rules that the log describes. Readers show the text alone, so it names presets and CPUs.
+Json result_json(const std::string& file, const Finding& finding, std::vector<const Rule*>& used,
+                 bool compared) {
+  const auto index = std::ranges::find(used, finding.rule) - used.begin();
+  if (index == std::ssize(used)) used.push_back(finding.rule);
+  const std::string presets = fmt::format("{}", fmt::join(finding.presets, ", "));
+  const std::string cpus = fmt::format("{}", fmt::join(finding.cpus, ", "));
   Json json{{"ruleId", finding.rule->id},
-            {"ruleIndex", static_cast<std::size_t>(finding.rule - rules().data())},
+            {"ruleIndex", index},
             {"level", name_of(finding.severity)},
-            {"message", {{"text", format_message(finding)}}},
+            {"message",
+             {{"text", fmt::format("{}{}{}{}", presets, presets.empty() ? "" : ": ", format_message(finding),
+                                   cpus.empty() ? "" : " (" + cpus + ")")}}},
             {"locations", Json::array({location(file, finding.places.front())})}};
   if (finding.places.size() > 1)
     json["relatedLocations"] = make_array(std::span(finding.places).subspan(1),
@@ -441,12 +449,14 @@ Json result_json(const std::string& file, const Finding& finding, bool compared)
 
 std::string as_sarif(const std::vector<std::pair<std::string, LintResult>>& results, bool compared) {
   Json found = Json::array();
+  std::vector<const Rule*> used;
   for (const auto& [file, result] : results) {
     for (const Finding& finding : result.findings)
-      found.push_back(result_json(file, finding, compared));
+      found.push_back(result_json(file, finding, used, compared));
   }
-  const Json driver{
-      {"name", "recount lint"}, {"version", RECOUNT_VERSION}, {"rules", make_array(rules(), rule_json)}};
+  const Json driver{{"name", "recount lint"},
+                    {"version", RECOUNT_VERSION},
+                    {"rules", make_array(used, [](const Rule* rule) { return rule_json(*rule); })}};
   const Json invocation{{"executionSuccessful", true}};
   const Json run{{"tool", {{"driver", driver}}},
                  {"columnKind", "unicodeCodePoints"},
