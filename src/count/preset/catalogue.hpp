@@ -41,7 +41,7 @@ public:
   [[nodiscard]] static Catalogue read(const std::string& path);
   /// `name`: for messages. Throws Error (bad_input) naming the line at fault.
   [[nodiscard]] static Catalogue of(std::string text, const std::string& name);
-  /// That of Debian's libpfm4, which is part of the program.
+  /// That of a recent libpfm4, which is part of the program.
   [[nodiscard]] static const Catalogue& built_in();
 
   /// "libpfm4 4.13"
