@@ -129,8 +129,8 @@ BOOST_AUTO_TEST_CASE(a_contrast_of_witnesses_needs_clear_evidence) {
        group(2, Witness::perf, {100, 140, 120, 90, 150}), group(2, Witness::papi, {104, 138, 125, 92, 151})});
   BOOST_REQUIRE(notes.size() == 1);
   BOOST_TEST(notes[0] ==
-             "PAPI_L1_DCM: PAPI counts 10 % more than perf (n=1), at 1 of 2 points clearly more or less; "
-             "separate executions");
+             "PAPI_L1_DCM: PAPI counts 10 % more than perf (n=1), at 1 of 2 points clearly more or less: "
+             "separate executions; no cause is known");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
