@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(groups_that_are_open_at_once_count_their_own_parts) {
   Group one(both), two(both);
   for (const bool warm : {false, true}) { // the first time, code faults as well
     FreshPages memory(31);
-    const auto work = [&memory, next = std::size_t{0}](std::size_t n) mutable {
+    auto work = [&memory, next = std::size_t{0}](std::size_t n) mutable {
       memory.touch(next, next + n);
       next += n;
       for (std::size_t i = 0; i < n; ++i)
