@@ -299,7 +299,8 @@ private:
     for (const auto& run : running_)
       if (const double share = run.simulated(); share >= min_share)
         return std::chrono::duration_cast<nanoseconds>(run.running() / share);
-    return timed_.done > 0 ? std::optional(timed_.mean()) : std::nullopt;
+    if (timed_.done == 0) return {};
+    return timed_.mean() * (jobs_.front().kernel == program_kernel ? simulated_per_native : 1);
   }
 
   /// Of a run under way: by the share that a simulation has done, else what its kind takes in the mean.
@@ -326,6 +327,8 @@ private:
   }
 
   static constexpr double min_share = 0.01; ///< of a simulation; a smaller one tells nothing
+  /// Run time of a program that is simulated, measured of examples/mm.cpp: an estimate before the first one.
+  static constexpr int simulated_per_native = 50;
   const std::vector<Job>& jobs_;
   const Execution& execution_;
   const Listener& listener_;

@@ -55,9 +55,10 @@ bool needs_fetches(const std::string& name, const model::MachineDescription& mac
   return name != instructions && (std::ranges::count(of_data, name) == 0 || name.find("_TC") != name.npos);
 }
 
-model::MachineDescription find_machine(const Witness& witness) {
+model::MachineDescription find_machine(const Witness& witness, long sample) {
   model::MachineDescription machine = model::machine(witness.machine());
   if (machine.placement && machine.placement->mixed) machine.instructions.reset(); // pages of one size
+  if (sample > 0) machine.sampled = false;                                         // only its name says so
   if (machine.sampled || !machine.family.empty())
     throw bad_input("--witness " + witness.name(), "~sample and ~l1= are for kernels",
                     "omit them; --sample-every N samples a program");
@@ -66,7 +67,7 @@ model::MachineDescription find_machine(const Witness& witness) {
 
 /// Sampled values are labelled as those of kernels are: "model:i7-9700~sample".
 Witness sampled(const Witness& witness, long sample) {
-  return sample == 0 ? witness : witness.with("sample");
+  return sample == 0 || witness.detail.ends_with("~sample") ? witness : witness.with("sample");
 }
 
 class ModelledRun {
@@ -152,8 +153,8 @@ std::vector<ModelledRows> add_modelled(Plan& plan, const std::vector<Item>& item
                                        const std::vector<Witness>& models, long sample) {
   std::vector<ModelledRows> all;
   for (const Witness& witness : models) {
-    ModelledRows& rows =
-        all.emplace_back(ModelledRows{sampled(witness, sample), find_machine(witness), plan.rows.size(), 0});
+    ModelledRows& rows = all.emplace_back(
+        ModelledRows{sampled(witness, sample), find_machine(witness, sample), plan.rows.size(), 0});
     const auto names = items.empty() ? default_names(rows.machine)
                                      : items | ranges::views::remove_if(&Item::repeated) |
                                            ranges::views::transform(&Item::name) | ranges::to<std::vector>();

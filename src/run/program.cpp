@@ -1,5 +1,6 @@
 #include "run/program.hpp"
 
+#include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/names.hpp"
 #include "base/text.hpp"
@@ -82,6 +83,13 @@ Program Program::at(const result::Params& point) const {
   return filled;
 }
 
+bool Program::uses(result::Params point, const std::string& parameter) const {
+  point[parameter] = "";
+  const Program without = at(point);
+  point[parameter] = "x";
+  return at(point) != without;
+}
+
 std::map<std::string, std::string> Program::settings() const {
   std::map<std::string, std::string> all{{"command", kernel::quoted(command)}};
   for_each_text(*this, [&](const std::vector<std::string>& words, const std::string& option) {
@@ -89,11 +97,13 @@ std::map<std::string, std::string> Program::settings() const {
       all[option] = kernel::quoted(words);
   });
   if (warm_up > 0) all["--warm-up"] = std::to_string(warm_up);
+  if (sample > 0) all["--sample-every"] = std::to_string(sample);
   return all;
 }
 
 std::vector<std::string> Program::arguments() const {
-  std::vector<std::string> all{"--warm-up=" + std::to_string(warm_up)};
+  std::vector<std::string> all{fmt::format("--warm-up={}", warm_up),
+                               fmt::format("--sample-every={}", sample)};
   for (const std::string& one : environment)
     all.push_back("--environment=" + one);
   if (!prepare.empty()) all.push_back("--prepare=" + kernel::quoted(prepare));
@@ -131,21 +141,10 @@ void check_program(const Program& program, const std::vector<Axis>& axes) {
   result::Params point;
   for (const Axis& axis : axes)
     point[axis.name] = "";
-  const auto texts = [&] {
-    std::vector<std::string> all;
-    const Program filled = program.at(point);
-    for_each_text(filled,
-                  [&](const auto& words, const char*) { all.insert(all.end(), words.begin(), words.end()); });
-    return all;
-  };
-  const auto none = texts();
-  for (const Axis& axis : axes) {
-    point[axis.name] = "x";
-    if (texts() == none)
+  for (const Axis& axis : axes)
+    if (!program.uses(point, axis.name) && axis.name != section_parameter)
       throw bad_input("-P " + axis.name, "nothing uses the parameter",
                       fmt::format("write {{{}}} in the command, in -E or in --chdir", axis.name));
-    point[axis.name] = "";
-  }
 }
 
 namespace {
@@ -242,6 +241,14 @@ private:
   process::Fd kept_, null_;
 };
 
+/// What is observed of a point; empty: the whole program.
+std::string find_section(const Program& of, const result::Params& point) {
+  const auto stated = point.find(section_parameter);
+  if (stated == point.end() || of.uses(point, section_parameter)) return {};
+  const std::string name = result::text(stated->second);
+  return name == whole_program ? "" : name;
+}
+
 /// The rows of a task's witness, and how they are counted.
 struct Counting {
   stat::Plan plan;
@@ -259,7 +266,7 @@ struct Counting {
       passes = stat::papi_passes(plan, sets, false, request);
     } else if (task.witness.modelled()) {
       std::erase_if(items, [&](const auto& item) { return metric::find(metrics, item.name) != nullptr; });
-      models = stat::add_modelled(plan, items, {task.witness}, 0);
+      models = stat::add_modelled(plan, items, {task.witness}, request.sample);
       passes = stat::model_passes(plan, models, request);
     } else {
       passes = {stat::perf_pass(plan, request)};
@@ -284,22 +291,40 @@ std::vector<result::Observation> observe_program(const Program& of, const witnes
   request.command = program.command;
   request.prepare = program.prepare;
   request.input = process::Input(program.input.empty() ? "/dev/null" : program.input);
+  request.section = find_section(of, task.point);
+  request.sample = program.sample;
   if (task.repetition == 0 && !task.witness.modelled()) request.warm_up = program.warm_up;
+  std::vector<result::Observation> all;
+  if (task.witness == Witness::papi && !request.section.empty()) {
+    for (const std::string& metric : task.metrics)
+      all.emplace_back(witness::blank_observation(task, metric)).reason =
+          Reason("PAPI counts a program from its start to its end, perf and models its sections");
+    return all;
+  }
   enter(program);
   const Counting counting(task, request);
   stat::RunResult ended;
+  std::optional<stat::MarkedSection> section;
   {
     const NoOutput silent;
     const process::HeldSignals signals;
     stat::warm_up(ended, request, signals);
+    if (!request.section.empty() && !task.witness.modelled()) {
+      section.emplace(request.section);
+      request.control = &*section;
+      request.delay = std::chrono::hours(480); // until it begins: no run may take longer
+      ::setenv(base::sections_variable, std::to_string(process::free_descriptor()).c_str(), 1);
+    }
     if (ended.goes_on())
       stat::add_repetition(ended, counting.plan, request, counting.passes, task.repetition, signals);
   }
   if (ended.error) std::rethrow_exception(ended.error);
   if (ended.cut_short || ended.repetitions.empty())
     throw unavailable(program.command.front(), stat::interruption_text(ended));
-  const stat::Slice& slice = ended.repetitions.front();
-  std::vector<result::Observation> all;
+  stat::Slice& slice = ended.repetitions.front();
+  const std::string missing = section ? section->missing(task.witness != Witness::clock) : "";
+  if (section) slice.end = section->seconds();
+  if (section) slice.rows = stat::evaluate(counting.plan, slice.counts, slice.end);
   for (const std::string& metric : task.metrics) {
     auto& o = all.emplace_back();
     const auto row = std::ranges::find_if(
@@ -309,7 +334,10 @@ std::vector<result::Observation> observe_program(const Program& of, const witnes
     std::tie(o.run, o.kernel, o.params, o.repetition, o.witness, o.metric) =
         std::tie(blank.run, blank.kernel, blank.params, blank.repetition, blank.witness, blank.metric);
     o.seconds = slice.end;
-    if (task.witness == Witness::clock && is_seconds(metric))
+    if (!missing.empty()) {
+      o.value = {};
+      o.reason = missing;
+    } else if (task.witness == Witness::clock && is_seconds(metric))
       o.value = slice.end;
     else if (row == slice.rows.end())
       o.reason = Reason(task.witness.modelled() ? "the model has no derived metrics"

@@ -23,14 +23,22 @@ struct Program {
   std::vector<std::string> environment;      ///< "NAME=TEXT"
   std::string folder, input;                 ///< empty: that of recount; /dev/null
   long warm_up = 0;                          ///< runs of each witness before its first repetition of a point
+  long sample = 0;                           ///< stat::Request::sample
+  bool operator==(const Program&) const = default;
 
   /// With the values of a point. Throws recount::Error (bad_input) for a name that is no parameter.
   [[nodiscard]] Program at(const result::Params& point) const;
+  /// Whether a text depends on this parameter of the point.
+  [[nodiscard]] bool uses(result::Params point, const std::string& parameter) const;
   /// Setting by setting, as the header of a results file has them.
   [[nodiscard]] std::map<std::string, std::string> settings() const;
   /// What run-point gets to execute this one: options, "--" and the command.
   [[nodiscard]] std::vector<std::string> arguments() const;
 };
+
+/// A parameter of this name that nothing uses states the section of the program (recount/sections.h) that is
+/// observed, and one of its values the whole program.
+inline constexpr const char *section_parameter = "section", *whole_program = "program";
 
 inline constexpr std::size_t max_program_points = 10'000;
 
@@ -38,8 +46,8 @@ inline constexpr std::size_t max_program_points = 10'000;
 /// (bad_input) for what reads otherwise, a name that is given twice, and more than max_program_points.
 [[nodiscard]] std::vector<Axis> parse_program_axes(const std::vector<std::string>& texts);
 
-/// Throws recount::Error (bad_input) for a placeholder that is no axis, an axis that nothing uses, and an
-/// environment that is not NAME=TEXT.
+/// Throws recount::Error (bad_input) for a placeholder that is no axis, another axis that nothing uses, and
+/// an environment that is not NAME=TEXT.
 void check_program(const Program& program, const std::vector<Axis>& axes);
 
 /// The axes as the parameters of a kernel, for grids and conditions. It cannot be prepared.

@@ -1,5 +1,6 @@
 #include "run/stat_run.hpp"
 
+#include "base/clock.hpp"
 #include "base/errno_fix.hpp"
 #include "base/format.hpp"
 #include "base/process/child.hpp"
@@ -21,6 +22,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 namespace recount::stat {
@@ -71,6 +73,7 @@ public:
 
   /// `exit`: of the counted command, if any. `flag`: of all rows; may be empty.
   Slice finish(const process::Exit& exit = {}, const std::string& flag = {}) {
+    if (control_) control_->obey(counters_);
     close_interval(true);
     Slice whole = intervals_.total();
     whole.repetition = run_.repetition;
@@ -140,7 +143,10 @@ CountedRun make_counted_run(Slice slice, std::optional<process::Exit> exit, cons
 CountedRun count_command(const Plan& plan, const Request& request, const Companion& companion,
                          const Execution& run) {
   using When = Attached::When;
-  process::Child child = start(request.command, true, {}, {}, request.streams());
+  process::Child child =
+      start(request.command, true, {},
+            request.control ? request.control->descriptors() : std::vector<std::pair<int, int>>(),
+            request.streams());
   const auto finish = companion ? companion(child.pid()) : nullptr;
   Attached counters(plan, {child.pid()},
                     companion       ? When::at_once
@@ -558,6 +564,64 @@ void Control::obey(std::string_view line, Attached& counters) {
     return;
   }
   if (out_ >= 0) static_cast<void>(::write(out_, "ack\n", 4) < 0); // its reader may be gone
+}
+
+SectionSocket::SectionSocket() {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0)
+    throw unavailable("socketpair", std::strerror(errno), {}, base::errno_fix(errno));
+  fd_.reset(ends[0]);
+  program_end_.reset(ends[1]);
+}
+
+void SectionSocket::read(const std::function<void(std::string_view)>& take) {
+  char text[4096];
+  for (int i = 0; i < 1000 && fd_; ++i) {
+    const ssize_t size = ::recv(fd_.get(), text, sizeof text, MSG_DONTWAIT);
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0 && errno == EAGAIN) return;
+    if (size <= 0) return fd_.reset(); // all writers have closed it
+    take({text, static_cast<std::size_t>(size)});
+  }
+}
+
+namespace {
+double now_ns() {
+  return static_cast<double>(base::clock_ns(CLOCK_MONOTONIC));
+}
+} // namespace
+
+void MarkedSection::obey(Attached& counters) {
+  socket_.read([&](std::string_view message) {
+    for (const std::string_view text : base::split(message, '\n')) {
+      const base::SectionLine line = base::parse_section_line(text);
+      lost_ = lost_ || line.edge == "dropped";
+      const bool was_open = gate_.open();
+      gate_.take(text);
+      if (gate_.open() == was_open) continue;
+      was_open ? counters.stop() : counters.start();
+      const double now = now_ns(), at = line.time ? std::min(static_cast<double>(*line.time), now) : now;
+      lasted_ += was_open ? at : -at;
+      late_ += now - at;
+    }
+  });
+}
+
+std::vector<std::pair<int, int>> MarkedSection::descriptors() const {
+  return {{socket_.program_end(), process::free_descriptor()}};
+}
+
+double MarkedSection::seconds() const {
+  return (lasted_ + (gate_.open() ? now_ns() : 0)) / 1e9;
+}
+
+std::string MarkedSection::missing(bool counts) const {
+  if (lost_) return "marks of the program were lost: it sent more than recount could read";
+  if (seconds() <= 0) return "the program never began the section " + name_;
+  if (!counts || late_ <= seconds() * 1e7) return {};
+  return fmt::format("the section {} is too short: open for {:.6g} ms, and its counters started and stopped "
+                     "{:.3g} ms late",
+                     name_, seconds() * 1e3, late_ / 1e6);
 }
 
 } // namespace recount::stat

@@ -5,6 +5,7 @@
 #include "base/process/fd.hpp"
 #include "base/process/input.hpp"
 #include "base/process/waiter.hpp"
+#include "model/trace/gates.hpp"
 #include "run/attached.hpp"
 #include "run/result/observation.hpp"
 
@@ -31,7 +32,7 @@ namespace recount::stat {
 /// count it; what it returns is called when the command has ended. perf then counts from before exec on, too.
 using Companion = std::function<std::function<void()>(pid_t command)>;
 
-// recount stat --control: another program says when to count.
+// recount stat --control: another program, or the counted one, says when to count.
 
 /// Commands, a line each, from a descriptor or FIFO: "enable", "disable" and "ping", as in perf-stat(1). Each
 /// is acknowledged with "ack\n" where a second descriptor was given. Not thread-safe.
@@ -41,10 +42,16 @@ public:
   using Ignored = std::function<void(std::string_view line)>;
   /// "fd:N[,M]" or "fifo:PATH[,PATH]". Throws Error (bad_input).
   Control(const std::string& text, Ignored ignored);
+  virtual ~Control() = default;
 
-  [[nodiscard]] int fd() const { return in_; } ///< to wait for; -1: its writers have closed it
+  [[nodiscard]] virtual int fd() const { return in_; } ///< to wait for; -1: its writers have closed it
   /// Carries out what has arrived. Never waits.
-  void obey(Attached& counters);
+  virtual void obey(Attached& counters);
+  /// The program's end, see process::Spawn.
+  [[nodiscard]] virtual std::vector<std::pair<int, int>> descriptors() const { return {}; }
+
+protected:
+  Control() = default;
 
 private:
   void obey(std::string_view line, Attached& counters);
@@ -52,6 +59,44 @@ private:
   int in_ = -1, out_ = -1;
   std::string rest_; ///< of a line
   Ignored ignored_;
+};
+
+/// A socket pair for messages on sections (recount/sections.h), whose boundaries it preserves. The program's
+/// end does not block; it drops messages that do not fit.
+class SectionSocket {
+public:
+  /// Throws Error (unavailable).
+  SectionSocket();
+  [[nodiscard]] int program_end() const noexcept { return program_end_.get(); }
+  void started() { program_end_.reset(); } ///< the program holds its own copy
+  /// To poll; -1 after all writers have closed it.
+  [[nodiscard]] int fd() const noexcept { return fd_.get(); }
+  /// Reads at most a thousand messages.
+  void read(const std::function<void(std::string_view message)>& take);
+
+private:
+  process::Fd fd_, program_end_;
+};
+
+/// Counts while a section of the program is open.
+class MarkedSection : public Control {
+public:
+  explicit MarkedSection(const std::string& name) : name_(name), gate_(name) {}
+  [[nodiscard]] int fd() const override { return socket_.fd(); }
+  void obey(Attached& counters) override;
+  [[nodiscard]] std::vector<std::pair<int, int>> descriptors() const override;
+  /// How long it was open, by the times of its messages; up to now where it still is.
+  [[nodiscard]] double seconds() const;
+  /// Why it has no time or no counts; empty: it has. A program does not wait for its counters: they start and
+  /// stop late by one hundredth of the section at most.
+  [[nodiscard]] std::string missing(bool counts) const;
+
+private:
+  std::string name_;
+  SectionSocket socket_;
+  trace::SectionGate gate_;
+  bool lost_ = false;
+  double lasted_ = 0, late_ = 0; ///< nanoseconds
 };
 
 /// The end of what silent commands write to stderr, through a pipe: of any length, and without waiting.

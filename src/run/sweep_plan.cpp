@@ -346,10 +346,12 @@ public:
     throw bad_input(subject_, fmt::format("invalid range \"{:.80}\": {}", text_, cause), range_forms);
   }
 
-  /// A number or a range with a step.
+  /// A number or a range. Of sizes, a step of 1 byte is no likely wish.
   void add_item(std::string_view item) {
-    const auto parts = base::split(item, ':');
+    auto parts = base::split(item, ':');
     if (parts.size() == 1) return add_value(number(parts[0]));
+    const auto plain = [](std::string_view text) { return base::parse<std::int64_t>(text).has_value(); };
+    if (parts.size() == 2 && std::ranges::all_of(parts, plain)) parts.emplace_back("1");
     if (parts.size() != 3) fail(fmt::format("\"{:.40}\" has no step", item));
     const std::int64_t first = number(parts[0]), last = number(parts[1]);
     if (first > last) fail(fmt::format("{} is greater than {}", parts[0], parts[1]));

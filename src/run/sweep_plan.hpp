@@ -142,9 +142,10 @@ void state_shard(result::Run& header, const Shard& shard);
 inline constexpr std::size_t max_values = 100'000;
 
 /// The values of a range, in the order given, each once. `FIRST:LAST:xFACTOR` multiplies (FACTOR > 1, may
-/// have decimals), `FIRST:LAST:STEP` adds, `A,B,C` lists; items of a list may be ranges. Numbers are whole
-/// and take K, M or G (powers of 1024). LAST is reached when a step falls on it, never passed.
-/// Throws recount::Error (bad_input) with `subject` ("--size") as its subject.
+/// have decimals), `FIRST:LAST:STEP` adds (1 where numbers without suffix have no STEP), `A,B,C` lists; items
+/// of a list may be ranges. Numbers are whole and take K, M or G (powers of 1024). LAST is reached when a
+/// step falls on it, never passed. Throws recount::Error (bad_input) with `subject` ("--size") as its
+/// subject.
 [[nodiscard]] std::vector<std::int64_t> parse_range(const std::string& text, const std::string& subject);
 
 /// One number with an optional suffix, as in a range. Throws likewise.

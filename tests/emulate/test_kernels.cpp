@@ -3,6 +3,9 @@
 #include "kernel/kernel.hpp"
 
 #include <recount/error.hpp>
+#include <recount/group.hpp>
+
+#include <fmt/format.h>
 
 #include <boost/test/unit_test.hpp>
 
@@ -197,6 +200,29 @@ BOOST_AUTO_TEST_CASE(scattered_accesses_and_code_made_at_run_time_do_so_too) {
       {"code", {{"size", pages * page_and_line}, {"stride", page_and_line}, {"passes", std::int64_t{1}}}}};
   for (const auto& [kernel, point] : points)
     compare(kernel::find(kernel), point);
+}
+
+BOOST_AUTO_TEST_CASE(groups_that_are_open_at_once_count_their_own_parts) {
+  const auto multiply = [](int n) {
+    for (int i = 0; i < n; ++i)
+      asm volatile("mulsd %%xmm0, %%xmm0" ::: "xmm0");
+  };
+  const auto value = [](Group& group) { return group.read()[0].value.value(); };
+  const std::vector<std::string> names{
+      fmt::format("cpu/event={:#x}/u", presets_of_machine().at("PAPI_DP_OPS"))};
+  Group one(names), two(names);
+  one.start();
+  multiply(1);
+  two.start();
+  multiply(20);
+  one.stop();
+  multiply(300);
+  one.start();
+  multiply(4000);
+  two.stop();
+  multiply(50000);
+  BOOST_TEST(value(one) == 54021U);
+  BOOST_TEST(value(two) == 4320U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -126,6 +126,10 @@ class Traced(unittest.TestCase):
         none, told, _ = self.values('./section', options=['--section', 'nowhere'])
         self.assertIsNone(none['PAPI_L1_DCM'])
         self.assertIn('never began', told['metrics'][0]['reason'])
+        swept = subprocess.run([RECOUNT, 'sweep', '-P', 'section=program,work', '-e', 'PAPI_SR_INS', '--witness', f'model:{MACHINE}', '-q', '-v', '--', './section'],
+                               cwd=self.folder, capture_output=True, text=True, check=True).stdout
+        for name, values in ('program', whole), ('work', work):
+            self.assertRegex(swept, fr'\n *{name} +PAPI_SR_INS +model\S+ +1 +{values["PAPI_SR_INS"]} ')
 
     def functions(self, *options, command=('./functions',)):
         values, told, _ = self.values(*command, events='PAPI_SR_INS', options=options)
@@ -181,6 +185,10 @@ class Traced(unittest.TestCase):
         self.assertRegex((self.folder / 'sampled.csv').read_text(), r'PAPI_L1_DCM,value,\d+,\d+,\d+,,model:i7-9700~sample,1,0,\n.*,PAPI_L1_DCM,share of the accesses simulated,0\.\d+,,,,model')
         text = subprocess.run([RECOUNT, 'stat', '-e', 'PAPI_L1_DCM', '--witness', f'model:{MACHINE}', '--sample-every', '8', '--', './product', '300'],
                               cwd=self.folder, capture_output=True, text=True, env={**os.environ, 'COLUMNS': '160'}).stderr
+        swept = subprocess.run([RECOUNT, 'sweep', '-P', 'n=300', '-e', 'PAPI_L1_DCM', '--witness', 'model:i7-9700', '--sample-every', '8', '-o', '-', '-q', '--',
+                                './product', '{n}'], cwd=self.folder, capture_output=True, text=True, check=True).stdout
+        self.assertEqual(json.loads(swept.splitlines()[-1])['witness'], 'model:i7-9700~sample')
+        self.assertIn(f'"value":{told["metrics"][0]["mean"]:.0f},', swept)
         self.assertRegex(text, r'PAPI_L1_DCM +model:i7-9700~no-tlb~sample +[\d,]+ +sampled [\d.]+ %: \+- \d+')
 
     def test_sampled_short_programs(self):

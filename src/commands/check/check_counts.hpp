@@ -20,9 +20,9 @@ struct CountsSet {
   std::set<std::string> metrics = {};
 };
 
-/// Reads a results file, a table of presets by run (CSV: the first column names the run, rows of one name are
-/// its repetitions), or what --export writes. Modelled values, times, and events with a qualifier of the
-/// domain are left out; `left_out`: other columns without relations. Throws Error (bad_input).
+/// Reads a results file, or a table of presets by run (CSV: the first column names the run, rows of one name
+/// are its repetitions). Modelled values, times, and events with a qualifier of the domain are left out;
+/// `left_out`: other columns without relations. Throws Error (bad_input).
 [[nodiscard]] std::vector<CountsSet> read_counts(const std::string& file, std::vector<std::string>& left_out);
 
 /// The conclusions on a set.

@@ -161,51 +161,14 @@ void read_wide(const base::CsvTable& table, CountsSet& set, std::vector<std::str
   }
 }
 
-/// What --export writes: a line per value.
-void read_values(const base::CsvTable& table, CountsSet& set) {
-  const auto& heads = table.head.fields;
-  const auto column = [&](std::string_view name) {
-    const auto at = std::ranges::find(heads, name);
-    if (at == heads.end())
-      table.fail(table.head.number, fmt::format("has a column quantity, but none called {}", name),
-                 "write it with --export of recount stat or sweep, or name presets in the columns");
-    return static_cast<std::size_t>(at - heads.begin());
-  };
-  const std::size_t quantity = column("quantity"), statistic = column("statistic"), value = column("value"),
-                    low = column("low"), high = column("high"), witness = column("witness");
-  std::map<std::string, std::size_t> places;
-  for (const auto& [line, fields] : table.rows) {
-    const std::string metric(fields[quantity]);
-    if ((fields[statistic] != "median" && fields[statistic] != "value") || is_missing(fields[value]) ||
-        fields[witness].starts_with("model") || (!is_preset(metric) && metric.find(':') == metric.npos) ||
-        has_domain(metric))
-      continue;
-    std::string name;
-    for (std::size_t i = 0; i < quantity; ++i)
-      name += fmt::format("{}{}", name.empty() ? "" : " ", fields[i]);
-    const std::string by(fields[witness]);
-    const auto [at, added] = places.try_emplace(name + "\n" + by, set.places.size());
-    if (added) set.places.push_back({{name, {}, by.empty() ? Witness() : Witness(by.c_str()), {}}});
-    CountedPlace& place = set.places[at->second];
-    const auto number = [&](std::size_t i) {
-      return table.number<double>(line, fields[i], "count", number_fix, true);
-    };
-    set_value(set, place, 0, metric, number(value));
-    if (!is_missing(fields[low]) && !is_missing(fields[high]))
-      add_error(place, metric, (number(high) - number(low)) / 2);
-  }
-}
-
 std::vector<CountsSet> from_table(const std::string& text, const std::string& file,
                                   std::vector<std::string>& left_out) {
   constexpr const char* fix =
       "the first column names the run, the others are presets: run,PAPI_L1_DCM,PAPI_L1_TCM";
   const auto table = base::parse_csv(text, file, fix);
   CountsSet set;
-  if (std::ranges::find(table.head.fields, "quantity") != table.head.fields.end())
-    read_values(table, set);
-  else
-    read_wide(table, set, left_out), add_rounding(set);
+  read_wide(table, set, left_out);
+  add_rounding(set);
   if (set.metrics.empty()) table.fail(table.head.number, "no column is a preset or a native event", fix);
   return {set};
 }

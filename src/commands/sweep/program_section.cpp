@@ -19,6 +19,7 @@ struct Contrast {
   std::size_t points = 0, clear = 0;
   double most = 0; ///< difference relative to perf, the largest
   result::Params where;
+  std::string why;
 };
 
 std::map<std::string, Contrast> compare_witnesses(const std::vector<SweepGroup>& groups) {
@@ -39,6 +40,7 @@ std::map<std::string, Contrast> compare_witnesses(const std::vector<SweepGroup>&
     if (std::abs(relative) <= std::abs(contrast.most)) continue;
     contrast.most = relative;
     contrast.where = group.params;
+    contrast.why = twin->second->difference;
   }
   return all;
 }
@@ -93,10 +95,10 @@ std::vector<std::string> program_notes(const std::vector<SweepGroup>& groups) {
   for (const auto& [metric, contrast] : compare_witnesses(groups))
     if (contrast.clear > 0)
       notes.push_back(fmt::format(
-          "{}: PAPI counts {:.3g} % {} than perf ({}), at {} of {} clearly more or less; "
-          "separate executions",
-          metric, 100 * std::abs(contrast.most), contrast.most < 0 ? "less" : "more",
-          result::describe(contrast.where), contrast.clear, base::format_count(contrast.points, "point")));
+          "{}: PAPI counts {:.3g} % {} than perf ({}), at {} of {} clearly more or less: {}", metric,
+          100 * std::abs(contrast.most), contrast.most < 0 ? "less" : "more",
+          result::describe(contrast.where), contrast.clear, base::format_count(contrast.points, "point"),
+          contrast.why.empty() ? "separate executions; no cause is known" : contrast.why));
   for (const auto& [words, all] : group_speed_ups(groups)) {
     const auto [least, most] =
         std::ranges::minmax_element(all, {}, [](const SweepGroup* group) { return group->summary->median; });

@@ -1,4 +1,5 @@
 #include "base/host/emulation.hpp"
+#include "base/names.hpp"
 #include "base/text.hpp"
 #include "commands/sweep/sweep_table.hpp"
 #include "kernel/command_line.hpp"
@@ -21,7 +22,7 @@ namespace {
 constexpr std::chrono::seconds longest_run{3600};
 
 Program make_program(const SweepOptions& o) {
-  Program program{o.kernel, {}, o.environment, o.folder, o.input, o.warm_up};
+  Program program{o.kernel, {}, o.environment, o.folder, o.input, o.warm_up, o.sample_every};
   if (!o.prepare.empty()) program.prepare = kernel::split_words(o.prepare, "--prepare");
   return program;
 }
@@ -88,8 +89,11 @@ void choose_program_witnesses(Plan& plan, const SweepOptions& o) {
   if (std::ranges::count(plan.witnesses, Witness(Witness::clock)) > 0) plan.metrics = {"seconds"};
   plan.metrics.insert(plan.metrics.end(), counts.begin(), counts.end());
   stat::Plan modelled;
-  for (const Witness& name : plan.witnesses)
-    if (name.modelled()) static_cast<void>(stat::add_modelled(modelled, {}, {name}, 0));
+  for (Witness& name : plan.witnesses) {
+    if (!name.modelled()) continue;
+    static_cast<void>(stat::add_modelled(modelled, {}, {name}, 0));
+    if (o.sample_every > 0) name = name.with("sample");
+  }
 }
 
 /// Of a path that is the same everywhere, or of a name in PATH.
@@ -109,7 +113,7 @@ void refuse_program_options(const SweepOptions& o) {
        {std::pair("-e", !o.events.empty()), std::pair("-E", !o.environment.empty()),
         std::pair("--chdir", !o.folder.empty()), std::pair("--prepare", !o.prepare.empty()),
         std::pair("--input", !o.input.empty()), std::pair("--baseline", !o.baseline.empty()),
-        std::pair("--warm-up", o.warm_up > 0)})
+        std::pair("--warm-up", o.warm_up > 0), std::pair("--sample-every", o.sample_every > 0)})
     if (given)
       throw bad_input(option, "is about a program",
                       "recount sweep -P n=1,2 ... -- COMMAND {n}; kernels have --metric");

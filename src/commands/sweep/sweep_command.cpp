@@ -307,6 +307,9 @@ command::Command sweep_command(const std::vector<plot::Figure>& figures) {
                         "repetitions per point (default: 5, of times more until neighbours differ)",
                         {1, 1'000'000})
                 .text("--sample", o->sample, "WHEN", sample_help)
+                .number("--sample-every", o->sample_every, "N",
+                        "of a program: simulate one of N windows of accesses, and state the error",
+                        {2, 1'000'000})
                 .number("--draws", o->draws, "N", draws_help, {1, 1000})
                 .text("--max-memory", o->memory, "SIZE",
                       "reject points that need more memory (default: the available memory)")
@@ -340,6 +343,7 @@ command::Command run_point_command() {
                 .text("--prepare", *prepare, "COMMAND", "")
                 .text("--input", program->input, "FILE", "")
                 .number("--warm-up", program->warm_up, "N", "", {0, 1'000'000})
+                .number("--sample-every", program->sample, "N", "", {0, 1'000'000})
                 .program(program->command, "");
             return [program, prepare] {
               if (!prepare->empty()) program->prepare = kernel::split_words(*prepare, "--prepare");

@@ -28,7 +28,7 @@ struct SweepOptions : BatchOptions {
   // Of the user's program.
   std::vector<std::string> axes, environment, events;
   std::string folder, prepare, input, baseline;
-  long warm_up = 0;
+  long warm_up = 0, sample_every = 0;
 };
 
 inline constexpr int usual_repetitions = 5;

@@ -1,6 +1,5 @@
 #include "commands/watch/watcher.hpp"
 
-#include "base/errno_fix.hpp"
 #include "base/names.hpp"
 #include "base/process/child.hpp"
 #include "base/process/waiter.hpp"
@@ -11,13 +10,10 @@
 #include <recount/error.hpp>
 
 #include <algorithm>
-#include <cerrno>
 #include <csignal>
-#include <cstring>
 #include <fmt/format.h>
 #include <optional>
 #include <span>
-#include <sys/socket.h>
 #include <unistd.h>
 
 namespace recount::watch {
@@ -26,26 +22,6 @@ std::uint64_t nanoseconds_of(std::chrono::steady_clock::time_point time) {
   return static_cast<std::uint64_t>(std::chrono::nanoseconds(time.time_since_epoch()).count());
 }
 } // namespace
-
-SectionSocket::SectionSocket() {
-  int ends[2];
-  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0)
-    throw unavailable("socketpair", std::strerror(errno), {}, base::errno_fix(errno));
-  fd_.reset(ends[0]);
-  program_end_.reset(ends[1]);
-}
-
-void SectionSocket::read(std::chrono::steady_clock::time_point begin, const LineReader::Sink& sink) {
-  char text[4096];
-  for (int i = 0; i < 1000 && fd_; ++i) {
-    const ssize_t size = ::recv(fd_.get(), text, sizeof text, MSG_DONTWAIT);
-    if (size < 0 && errno == EINTR) continue;
-    if (size < 0 && errno == EAGAIN) return;
-    if (size <= 0) return fd_.reset(); // all writers have closed it
-    parse_sections({text, static_cast<std::size_t>(size)}, nanoseconds_of(begin),
-                   nanoseconds_of(std::chrono::steady_clock::now()), sink);
-  }
-}
 
 namespace {
 using Steady = std::chrono::steady_clock;
@@ -143,7 +119,11 @@ private:
     }
   }
   void take_sections() {
-    if (sections_) sections_->read(intervals_->begin(), [this](const Message& m) { observer_.message(m); });
+    if (sections_)
+      sections_->read([this](std::string_view text) {
+        parse_sections(text, nanoseconds_of(intervals_->begin()), nanoseconds_of(Steady::now()),
+                       [this](const Message& m) { observer_.message(m); });
+      });
   }
 
   void close_interval(bool ended) {
@@ -177,7 +157,7 @@ private:
   const stat::Plan& plan_;
   const WatchSettings& settings_;
   Observer& observer_;
-  std::optional<SectionSocket> sections_;
+  std::optional<stat::SectionSocket> sections_;
   std::optional<process::Child> child_;
   std::vector<process::ProcessEnd> watched_;
   std::optional<process::ProcessEnd> until_; ///< a command that is not watched

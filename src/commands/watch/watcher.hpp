@@ -48,21 +48,4 @@ public:
 /// Error and process::CannotRun as stat::run() does.
 int watch(const stat::Plan& plan, const WatchSettings& settings, Observer& observer);
 
-/// A socket pair that preserves message boundaries. The program's end does not block; it drops messages that
-/// do not fit.
-class SectionSocket {
-public:
-  /// Throws Error (unavailable).
-  SectionSocket();
-  [[nodiscard]] int program_end() const noexcept { return program_end_.get(); }
-  void started() { program_end_.reset(); } ///< the program holds its own copy
-  /// To poll; -1 after all writers have closed it.
-  [[nodiscard]] int fd() const noexcept { return fd_.get(); }
-  /// Reads at most a thousand messages; `begin` is the start of the watch.
-  void read(std::chrono::steady_clock::time_point begin, const LineReader::Sink& sink);
-
-private:
-  process::Fd fd_, program_end_;
-};
-
 } // namespace recount::watch

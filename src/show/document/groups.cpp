@@ -38,6 +38,11 @@ std::vector<SweepGroup> sweep_groups(const result::Results& results) {
     if (o.accesses) group.accesses = o.accesses;
     if (!result::disturbances(o).empty()) ++group.flagged;
     group.error = std::max(group.error, result::sampling_error(o).value_or(0));
+    if (o.running_ns < o.enabled_ns && group.difference.empty())
+      group.difference = "possibly as perf counted part of the time and scaled, and PAPI counted all of it";
+    for (const Flag& flag : o.flags)
+      if (flag.kind == Flag::Kind::other_papi_value)
+        group.difference = "PAPI evaluates the preset definition differently: " + flag.text;
     if (const auto value = result::as_double(o.value)) {
       group.values.push_back(*value);
       group.repetitions.push_back(o.repetition);

@@ -34,6 +34,7 @@ struct SweepGroup {
   std::size_t missing = 0; ///< repetitions without a value
   std::size_t flagged = 0; ///< disturbed repetitions
   double error = 0;        ///< the largest sampling error of a simulation
+  std::string difference;  ///< why PAPI's value is or may be another one; empty: not known
   std::optional<std::int64_t> accesses;
   std::optional<double> of_first; ///< the statistic divided by that of the first point, see least()
   /// The statistic divided by the accesses; none where either is not known.

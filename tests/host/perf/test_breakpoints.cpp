@@ -76,6 +76,40 @@ BOOST_AUTO_TEST_CASE(a_breakpoint_beside_a_software_event) {
   BOOST_TEST(group.read()[1].value.value() == 25U);
 }
 
+BOOST_AUTO_TEST_CASE(groups_that_are_open_at_once_count_their_own_parts) {
+  const auto check = [](Group& group, std::uint64_t expected) {
+    BOOST_TEST(group.read()[0].value.value() == expected);
+    BOOST_TEST(group.read()[1].value.value() == expected);
+  };
+  const std::vector<std::string> both{"perf::PAGE-FAULTS", at(&watched, "/8:w:u")};
+  Group one(both), two(both);
+  for (const bool warm : {false, true}) { // the first time, code faults as well
+    FreshPages memory(31);
+    auto work = [&memory, next = std::size_t{0}](std::size_t n) mutable {
+      memory.touch(next, next + n);
+      next += n;
+      for (std::size_t i = 0; i < n; ++i)
+        watched = 1;
+    };
+    one.reset();
+    two.reset();
+    one.start();
+    work(1);
+    two.start();
+    work(2);
+    one.stop();
+    work(4);
+    one.start();
+    work(8);
+    two.stop();
+    work(16);
+    one.stop();
+    if (!warm) continue;
+    check(one, 1 + 2 + 8 + 16);
+    check(two, 2 + 4 + 8);
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 // Where breakpoints are dead as well.

@@ -185,21 +185,4 @@ BOOST_AUTO_TEST_CASE(a_file_system_without_room_is_survived) {
   ::umount(disk.c_str());
 }
 
-BOOST_AUTO_TEST_CASE(another_plan_is_refused_and_named) {
-  const Folder folder;
-  Sweep first{(folder.path / "file").string()};
-  first.n = "1,2";
-  BOOST_TEST(first.finish().exit.ok());
-  const std::size_t before = lines(first.file);
-  Sweep second = first;
-  second.n = "1,2,3";
-  const auto refused = second.finish();
-  BOOST_TEST(refused.exit.code == 2);
-  BOOST_TEST(refused.err.find("--n was 1,2 in the file and is 1,2,3 now") != std::string::npos, refused.err);
-  second = first;
-  second.repeat = "3";
-  BOOST_TEST(second.finish().err.find("repeat was 2 in the file and is 3 now") != std::string::npos);
-  BOOST_TEST(lines(first.file) == before);
-}
-
 BOOST_AUTO_TEST_SUITE_END()
