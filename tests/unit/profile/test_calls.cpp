@@ -1,5 +1,4 @@
 // Which return belongs to which entry, by hand-made hits.
-#include "commands/profile/calls.hpp"
 #include "commands/profile/function_recording.hpp"
 
 #include <boost/test/unit_test.hpp>
