@@ -1,5 +1,5 @@
 // Pages are sorted into colours by time alone: rightly in spite of noise, or not at all.
-#include "commands/caches/infer/colour_sets.hpp"
+#include "commands/caches/infer/geometry.hpp"
 
 #include <boost/test/unit_test.hpp>
 

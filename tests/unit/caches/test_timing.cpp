@@ -1,8 +1,8 @@
 // Machines with a clock only, simulated: what the inference by time states is true.
 #include "timing_tally.hpp"
 
-#include "commands/caches/infer/colour_sets.hpp"
 #include "commands/caches/infer/findings.hpp"
+#include "commands/caches/infer/geometry.hpp"
 #include "commands/caches/infer/second_level.hpp"
 
 #include <boost/test/unit_test.hpp>

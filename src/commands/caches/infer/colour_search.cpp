@@ -1,7 +1,7 @@
 // The search for page colours by time, and readings of the colours found.
 #include "base/random.hpp"
 #include "base/statistics/statistics.hpp"
-#include "commands/caches/infer/colour_sets.hpp"
+#include "commands/caches/infer/geometry.hpp"
 
 #include <fmt/format.h>
 #include <range/v3/numeric/accumulate.hpp>

@@ -1,4 +1,4 @@
-#include "commands/caches/infer/colour_sets.hpp"
+#include "commands/caches/infer/geometry.hpp"
 
 #include "base/statistics/statistics.hpp"
 

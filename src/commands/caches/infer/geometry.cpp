@@ -2,7 +2,6 @@
 
 #include "base/format.hpp"
 #include "base/random.hpp"
-#include "commands/caches/infer/colour_sets.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -2,7 +2,7 @@
 
 #include "base/format.hpp"
 #include "base/statistics/statistics.hpp"
-#include "commands/caches/infer/colour_sets.hpp"
+#include "commands/caches/infer/geometry.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,4 +1,4 @@
-#include "commands/caches/measure/exact_sampler.hpp"
+#include "commands/caches/measure/study.hpp"
 
 #include "base/clock.hpp"
 #include "kernel/native.hpp"

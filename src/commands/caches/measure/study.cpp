@@ -11,9 +11,8 @@
 #include "base/process/signals.hpp"
 #include "base/random.hpp"
 #include "base/text.hpp"
-#include "commands/caches/infer/colour_sets.hpp"
+#include "commands/caches/infer/geometry.hpp"
 #include "commands/caches/infer/sampler.hpp"
-#include "commands/caches/measure/exact_sampler.hpp"
 #include "commands/caches/misses_data.hpp" // made from data/misses.txt by the build
 #include "count/event/sysfs.hpp"
 #include "kernel/native.hpp"

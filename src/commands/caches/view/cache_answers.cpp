@@ -1,4 +1,4 @@
-#include "commands/caches/view/cache_answers.hpp"
+#include "commands/caches/view/caches_sections.hpp"
 
 #include "base/format.hpp"
 #include "base/witness.hpp"

@@ -6,7 +6,6 @@
 #include "base/witness.hpp"
 #include "commands/caches/infer/findings.hpp"
 #include "commands/caches/infer/sampler.hpp"
-#include "commands/caches/view/cache_answers.hpp"
 #include "model/machine.hpp"
 #include "run/result/curves.hpp"
 #include "show/document/groups.hpp"
