@@ -1,4 +1,4 @@
-#include "commands/matmul/facts.hpp"
+#include "commands/matmul/matmul_tables.hpp"
 
 #include "base/format.hpp"
 #include "base/formula/named.hpp"
