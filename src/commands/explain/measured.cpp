@@ -1,4 +1,4 @@
-#include "commands/explain/measured.hpp"
+#include "commands/explain/explanation.hpp"
 
 #include "base/format.hpp"
 #include "base/names.hpp"
