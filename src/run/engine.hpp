@@ -1,7 +1,6 @@
 // Executes jobs: every run in a fresh process, results handed over as they are made.
 #pragma once
 
-#include "run/progress.hpp"
 #include "run/result/observation.hpp"
 #include "run/sweep_plan.hpp"
 
@@ -13,6 +12,19 @@
 #include <vector>
 
 namespace recount::sweep {
+
+/// How far a sweep is.
+struct Progress {
+  std::size_t done = 0, total = 0; ///< runs
+  std::size_t failed = 0;
+  std::chrono::nanoseconds elapsed{};
+  std::optional<std::chrono::nanoseconds> remaining; ///< estimate; absent until something is known
+  const Job* job = nullptr;                          ///< the last one that ended, or one under way
+  std::optional<double> simulated;                   ///< share of `job` that is simulated, if reported
+};
+
+/// "37 of 120 runs, 2 failed, 12 s, about 25 s left".
+[[nodiscard]] std::string show_progress(const Progress& progress);
 
 /// How to execute a plan.
 struct Execution {
