@@ -4,7 +4,6 @@
 #include "base/format.hpp"
 #include "base/host/emulation.hpp"
 #include "base/process/child.hpp"
-#include "base/process/fork_worker.hpp"
 #include "base/text.hpp"
 #include "run/program.hpp"
 #include "run/result/observation.hpp"

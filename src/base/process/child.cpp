@@ -1,7 +1,5 @@
 #include "base/process/child.hpp"
 
-#include "base/process/fork_worker.hpp"
-
 #include "base/errno_fix.hpp"
 #include "base/process/signals.hpp"
 

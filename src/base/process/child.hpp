@@ -220,4 +220,8 @@ bool run_to_entry(pid_t pid, std::uint64_t past = 0);
 /// The command line as it was typed, from /proc/self/cmdline.
 [[nodiscard]] std::vector<std::string> command_line();
 
+/// As in_fork(), while it runs: the answer is what the body writes to the descriptor, the words are what it
+/// writes to stdout and stderr. Call it before starting threads: only the calling thread exists in the child.
+[[nodiscard]] Worker fork_worker(const std::function<int(int fd)>& body);
+
 } // namespace recount::process

@@ -1,7 +1,7 @@
 // The requested events of a profile, its target, and the recording of samples.
 #pragma once
 
-#include "base/flag.hpp"
+#include "base/host/disturbance.hpp"
 #include "base/process/child.hpp"
 #include "base/process/waiter.hpp"
 #include "commands/profile/places.hpp"

@@ -4,7 +4,7 @@
 #include <recount/reason.hpp>
 #include <recount/shared.hpp>
 
-#include "base/flag.hpp"
+#include "base/host/disturbance.hpp"
 #include "base/witness.hpp"
 #include "kernel/params.hpp"
 
