@@ -6,7 +6,6 @@
 #include "base/process/fd.hpp"
 #include "base/text.hpp"
 #include "count/papi/event_set.hpp"
-#include "count/papi/resolve.hpp"
 
 #include <recount/error.hpp>
 #include <recount/papi.hpp>

@@ -1,4 +1,4 @@
-#include "count/papi/resolve.hpp"
+#include "count/papi/event_set.hpp"
 
 #include <recount/error.hpp>
 
