@@ -3,6 +3,7 @@
 #include "base/format.hpp"
 #include "base/host/job.hpp"
 #include "base/host/pmu.hpp"
+#include "base/names.hpp"
 #include "base/process/child.hpp"
 #include "base/random.hpp"
 #include "base/text.hpp"

@@ -1,6 +1,7 @@
 // Wall time and TSC around a region, and the overhead of reading them.
 #pragma once
 
+#include "base/host/disturbance.hpp"
 #include "kernel/kernel.hpp"
 
 #include <cstdint>
