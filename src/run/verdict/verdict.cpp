@@ -216,7 +216,9 @@ private:
     const auto [low, high] = *accepted(trial_);
     const double stray = std::max(noise(measured), bias_error());
     // Nothing was counted, less the bias: none is expected to be fewer.
-    const double none = low == 0 ? std::max(0., bias(measured).value_or(0)) : 0;
+    double none = 0;
+    for (const auto& [nesting, counts] : measured.empty)
+      if (low == 0 && !counts.empty()) none = std::max(none, std::ranges::max(counts));
     return {low - std::max(stray, none), high + stray};
   }
 

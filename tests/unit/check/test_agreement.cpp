@@ -101,11 +101,11 @@ BOOST_AUTO_TEST_CASE(differences_that_are_small_beside_the_expected_range_are_no
 }
 
 BOOST_AUTO_TEST_CASE(a_count_less_its_bias_may_be_negative_where_none_is_expected) {
-  // Branches mispredicted under an emulated machine: 9 in an empty region, 4 to 16 in this one.
+  // Branches mispredicted under an emulated machine: 1 or 9 in an empty region, 4 to 16 in this one.
   check::Trial t = trial({{-5}, {7}}, {{0}, {10}}, 0);
   t.stated->above = 404;
   BOOST_TEST((of(t) == check::Verdict::unstable));
-  t.perf.empty = {{result::Nesting::outer, {9}}};
+  t.perf.empty = {{result::Nesting::inner, {1}}, {result::Nesting::outer, {9}}};
   BOOST_TEST((of(t) == check::Verdict::agrees), check::judge(t).why);
   t.stated->value = 20; // some are expected
   BOOST_TEST((of(t) != check::Verdict::agrees));
