@@ -158,17 +158,18 @@ public:
   /// Which others the point excludes; none where the kernel does not state the preset.
   [[nodiscard]] std::optional<Others> excluded(const Proof& by) {
     const auto& all = stated(by);
-    const auto own = std::ranges::find(all, by.preset, &Expectation::metric);
-    if (own == all.end()) return {};
+    const std::size_t own_place = find_place(by.preset);
+    const auto found = std::ranges::find(all, own_place, &Stated::place);
+    if (found == all.end()) return {};
+    const Expectation* const own = &found->count;
     constexpr double stray = 64;
     const double margin = std::max(by.tolerance * own->value, stray);
     const double low = own->value - own->below - margin, high = own->value + own->above + margin;
     Others others;
-    for (const Expectation& other : all) {
-      const std::size_t at = find_index(other.metric) * each;
+    for (const auto& [at, other] : all) {
       if (at + each > others.size()) continue;
       others.set(at + factors.size(),
-                 other.metric != by.preset && other.value - other.below > own->below + own->above + margin);
+                 at != own_place && other.value - other.below > own->below + own->above + margin);
       for (std::size_t f = 0; f < factors.size(); ++f)
         if (factors[f] * (other.value + other.above) < low || factors[f] * (other.value - other.below) > high)
           others.set(at + f);
@@ -183,42 +184,63 @@ public:
     wanted.set();
     const auto count = [&](const Others& others) {
       const Others fresh = others & wanted;
-      for (std::size_t i = 0; i < fresh.size(); ++i)
-        if (fresh[i] && ++times[i] == enough(i)) wanted.reset(i);
+      for (std::size_t i = fresh._Find_first(); i < fresh.size(); i = fresh._Find_next(i))
+        if (++times[i] == enough(i)) wanted.reset(i);
     };
     for (const Proof& one : given)
       if (const auto others = excluded(one)) count(*others);
     std::vector<Proof> chosen;
-    std::vector<std::pair<Proof, Others>> rest;
+    std::vector<Candidate> rest;
     for (Proof& one : candidates) {
       if (const auto others = excluded(one))
-        rest.emplace_back(std::move(one), *others);
+        rest.push_back({std::move(one), *others});
       else
         chosen.push_back(std::move(one)); // simulated: known to nobody but the model
     }
-    while (!rest.empty()) {
-      const auto best =
-          std::ranges::max_element(rest, {}, [&](const auto& one) { return (one.second & wanted).count(); });
-      if ((best->second & wanted).none()) break;
-      count(best->second);
-      chosen.push_back(std::move(best->first));
-      rest.erase(best);
+    while (Candidate* const best = find_best(rest, wanted)) {
+      count(best->others);
+      best->gain = 0;
+      chosen.push_back(std::move(best->proof));
     }
     return chosen;
   }
 
 private:
-  const std::vector<Expectation>& stated(const Proof& at) {
+  struct Stated {
+    std::size_t place; ///< of the preset in Others
+    Expectation count;
+  };
+  struct Candidate {
+    Proof proof;
+    Others others;
+    std::size_t gain = Others().size(); ///< it excludes at most so many of those wanted
+  };
+  /// The first of those that exclude most; null: none excludes any.
+  static Candidate* find_best(std::vector<Candidate>& all, const Others& wanted) {
+    Candidate* best = nullptr;
+    std::size_t gain = 0;
+    for (Candidate& one : all)
+      if (one.gain > gain && (one.gain = (one.others & wanted).count()) > gain) {
+        best = &one;
+        gain = one.gain;
+      }
+    return best;
+  }
+  const std::vector<Stated>& stated(const Proof& at) {
     const auto [known, fresh] = stated_.try_emplace({at.kernel, at.point});
-    if (fresh) known->second = at.kernel->expected(at.point);
+    if (fresh)
+      for (Expectation& one : at.kernel->expected(at.point)) {
+        const std::size_t place = find_place(one.metric);
+        known->second.push_back({place, std::move(one)});
+      }
     return known->second;
   }
-  std::size_t find_index(const std::string& preset) {
-    return indices_.try_emplace(preset, indices_.size()).first->second;
+  std::size_t find_place(const std::string& preset) {
+    return places_.try_emplace(preset, places_.size() * each).first->second;
   }
 
-  std::map<std::pair<const Kernel*, Params>, std::vector<Expectation>> stated_;
-  std::map<std::string, std::size_t> indices_;
+  std::map<std::pair<const Kernel*, Params>, std::vector<Stated>> stated_;
+  std::map<std::string, std::size_t> places_;
 };
 
 /// visit(row, kernel, point) for each row that this machine and architecture have.
