@@ -218,27 +218,45 @@ bool BlockWorks::define(std::span<const std::uint64_t> words) {
                         (words.size() - 1) * sizeof words[0]);
   const auto decoded = decode_work(bytes, lengths);
   if (decoded_.size() < blocks.instruction_count()) decoded_.resize(blocks.instruction_count());
-  BlockWork& work = works_[number(*block)];
-  work = {};
-  work.known = true;
+  const std::size_t number = this->number(*block);
+  BlockWork& work = works_[number];
+  work.clear();
   for (std::uint32_t i = 0; i < block->instructions; ++i) {
     decoded_[block->instruction + i] = decoded[i].quantities;
     add_instruction(work, block->instruction + i);
-    const auto& instruction = blocks.instruction(block->instruction + i);
+  }
+  locate(number, *block, !decoded.empty() && decoded.back().indirect);
+  return true;
+}
+
+void BlockWorks::locate(std::size_t number, const trace::Blocks::Block& block, bool indirect) {
+  std::vector<std::uint64_t> lines;
+  for (std::uint32_t i = block.instruction; i < block.instruction + block.instructions; ++i) {
+    const auto& instruction = blocks.instruction(i);
     for (std::uint64_t line = instruction.address / line_bytes;
          line <= (instruction.address + std::max<unsigned>(instruction.bytes, 1) - 1) / line_bytes; ++line)
-      if (work.lines.empty() || work.lines.back() != line * line_bytes)
-        work.lines.push_back(line * line_bytes);
+      if (lines.empty() || lines.back() != line * line_bytes) lines.push_back(line * line_bytes);
   }
-  work.indirect = !decoded.empty() && decoded.back().indirect;
-  return true;
+  BlockPlace& place = places_[number];
+  place = {blocks.instruction(block.instruction).address,
+           end_at(block.instruction + block.instructions - 1, indirect), BlockPlace::scattered};
+  const auto gap = [](std::uint64_t line, std::uint64_t next) { return next != line + line_bytes; };
+  lines_.erase(number);
+  if (lines.size() <= UINT8_MAX && std::ranges::adjacent_find(lines, gap) == lines.end())
+    place.lines = static_cast<std::uint8_t>(lines.size());
+  else
+    lines_[number] = std::move(lines);
 }
 
 void BlockWorks::forget(std::uint64_t number) {
   const trace::Blocks::Block* const block = blocks.find(number);
   if (block == nullptr) return;
   const std::size_t place = this->number(*block);
-  if (place < works_.size()) works_[place] = {};
+  if (place < works_.size()) {
+    works_[place] = {};
+    places_[place] = {};
+    lines_.erase(place);
+  }
   for (std::uint32_t i = block->instruction; i < block->instruction + block->instructions; ++i)
     if (i < decoded_.size()) decoded_[i] = {};
   blocks.forget(number);
@@ -253,12 +271,12 @@ DefinedBlocks::~DefinedBlocks() {
 void BlockWorks::add_instruction(BlockWork& work, std::uint32_t number) const {
   const auto& instruction = blocks.instruction(number);
   const auto add_one = [&work](std::uint8_t quantity) {
-    for (auto& [known, amount] : work.amounts)
+    for (auto& [known, amount] : work)
       if (known == quantity) {
         ++amount;
         return;
       }
-    work.amounts.emplace_back(quantity, 1U);
+    work.emplace_back(quantity, 1U);
   };
   add_one(static_cast<std::uint8_t>(Quantity::instructions));
   if (instruction.loads) add_one(static_cast<std::uint8_t>(Quantity::loads));
@@ -274,7 +292,7 @@ Work BlockWorks::after(std::size_t number, unsigned count) const {
   for (std::uint32_t i = count; i < block.instructions; ++i)
     add_instruction(rest, block.instruction + i);
   Work work;
-  for (const auto& [quantity, amount] : rest.amounts)
+  for (const auto& [quantity, amount] : rest)
     work.of[quantity] += amount;
   return work;
 }
@@ -295,9 +313,8 @@ CountedProcess::~CountedProcess() {
   server_->running_.erase(this);
 }
 
-/// The last instruction is followed by the one at `next`.
-void CountedProcess::follow(std::uint64_t next) {
-  const auto& before = works_->blocks.instruction(last_);
+/// The instruction is followed by the one at `next`.
+void CountedProcess::follow(const BlockEnd& before, std::uint64_t next) {
   if (before.flow == RT_CONDITIONAL) {
     const bool taken = next != before.address + before.bytes;
     count(events_, Quantity::taken, taken ? 1 : 0);
@@ -307,36 +324,42 @@ void CountedProcess::follow(std::uint64_t next) {
     }
   } else if (before.flow == RT_REPEATED && next == before.address) {
     count(events_, Quantity::instructions, -1); // the same one goes on
-  } else if (works_->of(block_).indirect && predictor_.indirect(before.address, next)) {
+  } else if (before.indirect && predictor_.indirect(before.address, next)) {
     count(events_, Quantity::mispredicted_indirect);
   }
 }
 
 void CountedProcess::block(const trace::Blocks::Block& block) {
-  const std::uint64_t address = works_->blocks.instruction(block.instruction).address;
-  const auto within = [address](const Range& range) { return address >= range.start && address < range.end; };
-  counting_ = current_ != nullptr && current_->paused == 0 && std::ranges::none_of(own_, within);
-  if (!counting_) {
-    last_ = none;
-    return;
-  }
-  if (last_ != none) follow(address);
   const std::size_t number = works_->number(block);
   if (number >= counts_.size()) {
     works_->grow();
     counts_.resize(works_->blocks.defined().size());
   }
+  const BlockPlace& place = works_->place(number);
+  const auto within = [&place](const Range& range) {
+    return place.start >= range.start && place.start < range.end;
+  };
+  counting_ = current_ != nullptr && current_->paused == 0 && std::ranges::none_of(own_, within);
+  if (!counting_) {
+    last_.reset();
+    return;
+  }
+  if (last_) follow(*last_, place.start);
   if (counts_[number]++ == 0) touched_.push_back(static_cast<std::uint32_t>(number));
-  for (const std::uint64_t line : works_->of(number).lines)
-    code_.fetch(line);
+  const std::uint64_t line = place.start / line_bytes * line_bytes;
+  for (std::uint64_t i = 0; i < place.lines; ++i)
+    code_.fetch(line + i * line_bytes);
+  if (place.lines == BlockPlace::scattered)
+    for (const std::uint64_t one : works_->lines(number))
+      code_.fetch(one);
   block_ = static_cast<std::uint32_t>(number);
-  last_ = block.instruction + block.instructions - 1;
+  last_ = place.end;
 }
 
 void CountedProcess::left(unsigned instructions) {
   if (!counting_) return;
   const trace::Blocks::Block& block = works_->blocks.defined()[block_];
-  last_ = block.instruction + instructions - 1;
+  last_ = works_->end_at(block.instruction + instructions - 1, works_->place(block_).end.indirect);
   if (instructions < block.instructions) ++lefts_[{block_, instructions}];
 }
 
@@ -346,7 +369,7 @@ void CountedProcess::collect() {
   current_->executed = true;
   Work work;
   for (const std::uint32_t number : touched_) {
-    for (const auto& [quantity, amount] : works_->of(number).amounts)
+    for (const auto& [quantity, amount] : works_->of(number))
       work.of[quantity] += double{1} * amount * counts_[number];
     counts_[number] = 0;
   }
@@ -403,7 +426,7 @@ std::uint64_t CountedProcess::read_clock(const ClockRequest& request) {
 
 void CountedProcess::thread(std::uint64_t number) {
   collect();
-  last_ = none;
+  last_.reset();
   const auto tid = static_cast<pid_t>(number >> 16);
   const auto [at, begins] = threads_.try_emplace(tid);
   current_ = &at->second;
@@ -522,7 +545,7 @@ std::unique_ptr<CountedProcess> CountedProcess::forked(std::uint32_t pid) const 
   child->events_ = {};
   static_cast<void>(child->data_.work());
   static_cast<void>(child->code_.work());
-  child->last_ = none;
+  child->last_.reset();
   return child;
 }
 

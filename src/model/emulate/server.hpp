@@ -22,12 +22,22 @@
 
 namespace recount::emulate {
 
-/// What one execution of a block of code is.
-struct BlockWork {
-  std::vector<std::pair<std::uint8_t, std::uint32_t>> amounts; ///< of quantities
-  std::vector<std::uint64_t> lines;                            ///< of code, of which it is fetched
-  bool indirect = false;                                       ///< ends with a computed jump or call
-  bool known = false;
+/// How many of each quantity one execution of a block of code is.
+using BlockWork = std::vector<std::pair<std::uint8_t, std::uint32_t>>;
+
+/// The instruction with which an execution of a block ends.
+struct BlockEnd {
+  std::uint64_t address = 0;
+  std::uint8_t bytes = 0, flow = RT_PLAIN; ///< flow: RT_CONDITIONAL ...
+  bool indirect = false;                   ///< a computed jump or call
+};
+
+/// Where a block is, in few bytes: every execution reads it, and programs have tens of thousands of blocks.
+struct BlockPlace {
+  std::uint64_t start = 0;
+  BlockEnd end;
+  std::uint8_t lines = 0; ///< of code, from that of `start` on; `scattered`: those of BlockWorks::lines()
+  static constexpr std::uint8_t scattered = 0;
 };
 
 /// The blocks of all processes. Not thread-safe.
@@ -39,8 +49,21 @@ public:
   }
   /// Of a block that is defined.
   [[nodiscard]] const BlockWork& of(std::size_t number) const { return works_[number]; }
+  [[nodiscard]] const BlockPlace& place(std::size_t number) const { return places_[number]; }
+  /// Lines of code of a block that is scattered; none of another one.
+  [[nodiscard]] std::span<const std::uint64_t> lines(std::size_t number) const {
+    const auto found = lines_.find(number);
+    if (found == lines_.end()) return {};
+    return found->second;
+  }
+  [[nodiscard]] BlockEnd end_at(std::uint32_t instruction, bool indirect) const {
+    const auto& last = blocks.instruction(instruction);
+    return {last.address, last.bytes, last.flow, indirect};
+  }
   void grow() {
-    if (works_.size() < blocks.defined().size()) works_.resize(blocks.defined().size());
+    if (works_.size() >= blocks.defined().size()) return;
+    works_.resize(blocks.defined().size());
+    places_.resize(works_.size());
   }
   /// RT_CODE. False: damaged.
   [[nodiscard]] bool define(std::span<const std::uint64_t> words);
@@ -50,8 +73,11 @@ public:
 
 private:
   void add_instruction(BlockWork& work, std::uint32_t instruction) const;
+  void locate(std::size_t number, const trace::Blocks::Block& block, bool indirect);
   std::vector<BlockWork> works_;
-  std::vector<std::vector<std::uint8_t>> decoded_; ///< quantities by instruction
+  std::vector<BlockPlace> places_;                          ///< parallel to works_
+  std::map<std::size_t, std::vector<std::uint64_t>> lines_; ///< of those that are scattered
+  std::vector<std::vector<std::uint8_t>> decoded_;          ///< quantities by instruction
 };
 
 /// Numbers of blocks that a process has defined. They are forgotten once neither it nor a process that was
@@ -127,7 +153,6 @@ public:
 
 private:
   CountedProcess(const CountedProcess&) = default; ///< to be registered: see forked()
-  static constexpr std::uint32_t none = ~std::uint32_t{0};
   struct Thread {
     Executor executor;
     Work work;             ///< not accounted for
@@ -139,7 +164,7 @@ private:
     std::uint64_t start, end;
   };
   std::optional<trace::Countdown> busy();
-  void follow(std::uint64_t next);
+  void follow(const BlockEnd& before, std::uint64_t next);
   void collect();
   void account_threads();
   [[nodiscard]] bool watched() const;
@@ -163,7 +188,8 @@ private:
   std::vector<std::uint32_t> touched_;
   std::map<std::pair<std::uint32_t, unsigned>, std::uint32_t> lefts_; ///< at side exits
   Work events_;                                                       ///< taken branches and the like
-  std::uint32_t block_ = none, last_ = none; ///< the last block, the last instruction that was executed
+  std::uint32_t block_ = 0;                                           ///< the last block, if it was counted
+  std::optional<BlockEnd> last_; ///< the last instruction, if the next block follows it
   bool counting_ = false;
   std::optional<std::pair<pid_t, std::uint64_t>> waiting_; ///< thread, its CPU time
   std::optional<ClockRequest> asks_;
