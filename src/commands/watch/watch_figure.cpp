@@ -139,8 +139,9 @@ plot::Sheet compose_over_time(const result::Results& results, const plot::Choice
   if (sheet.panels.empty())
     throw bad_input("figure trace", "no selected metric was counted", "choose others with --metric");
   sheet.panels.back().x_title = "time (s)";
-  if (const auto command = first->params.find("command"); command != first->params.end())
-    sheet.caption.push_back(std::get<std::string>(command->second).substr(0, 80));
+  if (const auto found = first->params.find("command"); found != first->params.end())
+    if (const auto* const command = std::get_if<std::string>(&found->second))
+      sheet.caption.push_back(command->substr(0, 80));
   add_sections(sheet, results, *first, last);
   if (!missing.empty()) sheet.caption.push_back(fmt::format("not counted: {}", fmt::join(missing, ", ")));
   if (!omitted.empty())

@@ -87,6 +87,9 @@ BOOST_AUTO_TEST_CASE(counts_become_rates_and_metrics_stay) {
   BOOST_TEST(std::isnan(sheet.panels[2].series[0].samples[2].y)); // a gap, not 0
   BOOST_TEST(sheet.warnings.size() == 1U);
   BOOST_TEST(sheet.warnings[0].find("not counted, not drawn: ipc (no such event here)") != std::string::npos);
+  BOOST_TEST(std::ranges::count(sheet.caption, "./x") == 1);
+  results.observations[0].params["command"] = std::int64_t{5}; // as a file may say
+  BOOST_TEST(watch::compose_over_time(results, {}).panels.size() == 3U);
 }
 
 BOOST_AUTO_TEST_CASE(outermost_sections_are_shaded) {
