@@ -49,9 +49,8 @@ std::string describe_run(const result::Run& run) {
   for (const char* name : {"microcode", "papi", "recount"})
     if (const auto at = run.versions.find(name); at != run.versions.end())
       facts.push_back(fmt::format("{} {}", name, plain_field(at->second)));
-  // Its path stays here.
-  if (const auto at = run.versions.find("preset_table"); at != run.versions.end())
-    facts.push_back("preset table " + plain_field(at->second.substr(at->second.rfind('(') + 1, 16)));
+  if (const auto at = run.versions.find("preset_table_hash"); at != run.versions.end()) // its path stays here
+    facts.push_back("preset table " + plain_field(at->second));
   if (!run.os.empty()) facts.push_back(plain_field(run.os));
   if (!run.virtualised.empty()) facts.push_back("virtual machine: " + plain_field(run.virtualised));
   for (const char* preset : contributed)

@@ -26,22 +26,18 @@ std::vector<result::CacheNote> cache_notes(const std::vector<host::Cache>& cache
   return all;
 }
 
-/// The preset table that PAPI has to read: its path and the FNV-1a hash of its text, so that copies with one
-/// name are distinguished.
-std::string stated_table() {
-  const char* const path = std::getenv("PAPI_CSV_EVENT_FILE");
-  if (!path || !*path) return {};
-  const auto text = base::read_file(path);
-  return text ? fmt::format("{} ({:016x})", path, base::fnv(*text)) : fmt::format("{} (not readable)", path);
-}
-
 /// What a comparison of machines needs beside the versions of software; absent where it is not stated.
 void add_circumstances(result::Run& run, std::optional<int> cpu) {
   const auto add = [&](const char* name, const std::string& value) {
     if (!value.empty()) run.versions[name] = value;
   };
   add("microcode", host::this_cpu().microcode);
-  add("preset_table", stated_table());
+  // PAPI reads it; copies with one name differ in the hash of their text (FNV-1a).
+  if (const char* const table = std::getenv("PAPI_CSV_EVENT_FILE"); table && *table) {
+    add("preset_table", table);
+    if (const auto text = base::read_file(table))
+      add("preset_table_hash", fmt::format("{:016x}", base::fnv(*text)));
+  }
   if (const auto* const core = preset::default_pmu()) add("pmu", core->name);
   const auto khz = base::read_number(
       fmt::format("/sys/devices/system/cpu/cpu{}/cpufreq/cpuinfo_max_freq", cpu.value_or(0)));
