@@ -75,8 +75,10 @@ class Description {
 public:
   Description(const Json& object, const std::string& file) : object_(object), file_(file) {}
 
-  [[nodiscard]] std::optional<FileEvent> parse() {
-    const std::string name = text("EventName");
+  [[nodiscard]] std::optional<FileEvent> parse(bool references) {
+    std::string name = text("EventName");
+    const bool reference = references && name.empty();
+    if (reference) name = text("ArchStdEvent");
     if (!good_name(name) || object_.contains("MetricExpr")) return {};
     subject_ = file_ + ": " + name;
     FileEvent out;
@@ -89,7 +91,7 @@ public:
     out.event.prose = base::printable(text("BriefDescription").substr(0, longest_prose));
     if (number("PEBS") == 2) out.event.prose += " (must be precise)";
     const char* const fixed = find(fixed_events, base::lower_case(name));
-    out.event.terms = fixed ? fixed : terms();
+    out.event.terms = fixed ? fixed : reference ? "" : terms();
     if (problem_.empty()) problem_ = unapplied();
     out.event.problem = problem_;
     return out;
@@ -232,7 +234,7 @@ bool is_intel_core(const host::Pmu& pmu) {
 
 } // namespace
 
-std::vector<FileEvent> parse_event_file(std::string_view text, const std::string& subject) {
+std::vector<FileEvent> parse_event_file(std::string_view text, const std::string& subject, bool references) {
   Json all;
   try {
     all = Json::parse(text);
@@ -250,7 +252,7 @@ std::vector<FileEvent> parse_event_file(std::string_view text, const std::string
   if (!events->is_array()) return found;
   for (const Json& object : *events)
     if (object.is_object())
-      if (auto event = Description(object, subject).parse()) found.push_back(std::move(*event));
+      if (auto event = Description(object, subject).parse(references)) found.push_back(std::move(*event));
   return found;
 }
 
@@ -279,20 +281,7 @@ std::vector<FileEvent> add_events(std::vector<host::Pmu>& pmus, std::vector<File
   return absent;
 }
 
-namespace {
-
-struct Chosen {
-  std::vector<std::string> files;
-  std::vector<FileEvent> absent;
-};
-
-Chosen& chosen() {
-  static Chosen all;
-  return all;
-}
-
-/// "PMU=FILE", where no file has this name itself.
-std::pair<std::string, std::string> split_core(const std::string& given) {
+std::pair<std::string, std::string> split_name(const std::string& given) {
   const auto equals = given.find('=');
   std::error_code error;
   if (equals == std::string::npos || given.find('/') < equals || std::filesystem::exists(given, error))
@@ -310,8 +299,20 @@ std::vector<std::string> list_files(const std::string& path) {
   return found;
 }
 
+namespace {
+
+struct Chosen {
+  std::vector<std::string> files;
+  std::vector<FileEvent> absent;
+};
+
+Chosen& chosen() {
+  static Chosen all;
+  return all;
+}
+
 void add_file(std::vector<host::Pmu>& pmus, const std::string& given) {
-  const auto place = split_core(given);
+  const auto place = split_name(given);
   const std::string &core = place.first, &path = place.second;
   if (!core.empty() &&
       std::ranges::none_of(pmus, [&](const auto& pmu) { return pmu.name == core && pmu.core(); }))

@@ -3,6 +3,7 @@
 #include "base/format.hpp"
 #include "base/nearest.hpp"
 #include "base/text.hpp"
+#include "count/event/event_file.hpp"
 #include "count/preset/preset_table.hpp"
 
 #include <recount/error.hpp>
@@ -103,6 +104,14 @@ Catalogue Catalogue::read(const std::string& path) {
   return of(expanded(base::require_file(path, fix), path), path);
 }
 
+std::optional<Catalogue> Catalogue::chosen(const std::string& path) {
+  const auto& files = event::chosen_event_files();
+  if (path.empty() && files.empty()) return {};
+  const std::string text =
+      path.empty() ? std::string(head) + "event files" : expanded(base::require_file(path, fix), path);
+  return of(text + "\n" + event_file_lines(files), path.empty() ? files.front() : path);
+}
+
 const Catalogue& Catalogue::built_in() {
   constexpr auto name = "built-in event catalogue";
   static const Catalogue catalogue =
@@ -197,7 +206,7 @@ Native encode_listed(const Table& pmu, const CatalogueEvent& event, const std::v
   native.status = Native::Status::ok;
   native.type = PERF_TYPE_RAW;
   // perf's raw format of x86: event select in bits 0 to 7, of AMD also in 32 to 35, unit mask in 8 to 15
-  if (pmu.prose.starts_with("Intel")) {
+  if (pmu.prose.starts_with("Intel") || (pmu.prose.starts_with("AMD") && pmu.id == described_pmu)) {
     native.config = event.code | mask << 8;
   } else if (pmu.prose.starts_with("AMD")) {
     native.config = (event.code & 0xff) | mask << 8 | (event.code >> 8) << 32;
@@ -312,7 +321,14 @@ Native Natives::find(const std::string& name) {
     }
   }
   const auto before_masks = take(":");
-  const std::string event = before_masks ? *before_masks : rest;
+  std::string event = before_masks ? *before_masks : rest;
+  if (before_masks && first == 0 && core_.id == described_pmu) {
+    const std::size_t end = std::min(rest.find(':'), rest.size());
+    if (rest.find('=') > end) {
+      event += ":" + rest.substr(0, end);
+      rest.erase(0, end + 1);
+    }
+  }
   for (; first < last; ++first)
     if (const event::pfm::Entry* const entry = tables_[first]->find(event))
       return find_in(*tables_[first], *entry, event, before_masks ? rest : std::string());

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -41,6 +42,8 @@ public:
   [[nodiscard]] static Catalogue read(const std::string& path);
   /// `name`: for messages. Throws Error (bad_input) naming the line at fault.
   [[nodiscard]] static Catalogue of(std::string text, const std::string& name);
+  /// That of --catalogue, with the CPUs of the chosen event files; none where neither is given.
+  [[nodiscard]] static std::optional<Catalogue> chosen(const std::string& path);
   /// That of a recent libpfm4, which is part of the program.
   [[nodiscard]] static const Catalogue& built_in();
 
@@ -57,6 +60,12 @@ private:
   std::vector<event::pfm::Table> pmus_;
   std::vector<std::size_t> begins_; ///< of the lines of each PMU in text_
 };
+
+/// Number of the PMUs of event files. The names of their events have the unit mask, if any: "EVENT:MASK".
+inline constexpr int described_pmu = -1;
+/// The lines of a catalogue for NAME=FILE, where NAME is a CPU of preset tables and FILE an event file or a
+/// folder. Throws Error (bad_input).
+[[nodiscard]] std::string event_file_lines(const std::vector<std::string>& files);
 
 // The native events of one kind of CPU, found as PAPI finds them there, on any machine.
 
