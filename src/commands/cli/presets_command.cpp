@@ -410,7 +410,7 @@ int execute_presets(PresetsArguments requested) {
   else if (!requested.papi.empty() && requested.papi != "7.0")
     throw bad_input("--papi-version " + requested.papi, "unknown PAPI version", "7.0 or 7.3");
   PresetListing listing =
-      list_presets(requested.table.empty() ? preset::papi_table() : requested.table, requested.pmu, version);
+      list_presets(requested.table.empty() ? lint::default_table() : requested.table, requested.pmu, version);
   std::vector<std::string> named = requested.names;
   const auto fits = base::list_words({requested.fits});
   named.insert(named.end(), fits.begin(), fits.end());
@@ -424,9 +424,9 @@ int execute_presets(PresetsArguments requested) {
       return std::ranges::none_of(requested.names,
                                   [&](const std::string& name) { return is_named(p, name); });
     });
-  if (requested.check && (!requested.table.empty() || !listing.here))
+  if (requested.check && (!requested.table.empty() || !lint::source_table().empty() || !listing.here))
     throw bad_input("--check", "PAPI can try only its own table on this machine's CPU",
-                    "omit --table and --pmu");
+                    "omit --table, --papi-source and --pmu");
   if (requested.check) try_by_papi(listing);
   file.write("recount presets", {presets_table(listing, requested.all || !requested.names.empty())});
   return show(listing, requested);
@@ -446,6 +446,7 @@ command::Command presets_command() {
                   "read the table as this PAPI does: 7.0 (default) or 7.3")
             .text("--fits", requested.fits, "PRESET,...",
                   "list what can be counted together with these: tried, or for another CPU by its counters")
+            .libpfm()
             .flag("--check", requested.check,
                   "have PAPI count each preset for a trial, as papi_avail --check does")
             .flag("--csv", requested.csv, "print rows of a table that define the same presets")

@@ -31,6 +31,8 @@ public:
                 const std::string& prose); ///< repeatable; commas are left alone
   /// --events-file, repeatable: event files for event::use_event_files(), which run() calls.
   Options& event_files();
+  /// --libpfm and --papi-source: the libpfm4 that run() chooses.
+  Options& libpfm();
   Options& words(const std::string& name, std::vector<std::string>& into,
                  const std::string& prose); ///< the positional arguments
   /// A program and its arguments: everything behind `--`, or from the first word on that is neither an option
@@ -51,6 +53,10 @@ private:
   std::vector<std::string>* rest_ = nullptr;
   std::vector<std::string>* program_ = nullptr;
   std::shared_ptr<std::vector<std::string>> event_files_ = std::make_shared<std::vector<std::string>>();
+  struct Libpfm {
+    std::string file, source;
+  };
+  std::shared_ptr<Libpfm> libpfm_ = std::make_shared<Libpfm>();
   std::function<std::string(const std::string&)> topic_;
 };
 
