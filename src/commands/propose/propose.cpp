@@ -194,18 +194,25 @@ std::vector<Lineage::Relative> Lineage::relatives(const std::string& cpu,
     for (const auto& family : lint::families())
       if (std::ranges::find(family, cpu) != family.end())
         names.insert(names.end(), family.begin(), family.end());
-  const EventIndex& target = event_index(cpu, version_);
+  EventIndex& target = event_index(cpu, version_);
+  const std::string& prose = target.natives().core().prose;
+  // In no family: the nearest of the same vendor.
+  const bool described = names.empty() && target.natives().core().id == preset::described_pmu;
+  if (described) names = cpus();
   std::vector<Relative> found;
   for (const std::string& name : names) {
     const preset::CpuView* const view = find_view(name);
     if (!view && !from.empty())
       throw bad_input("--from " + name, "no such CPU in " + table_.name(), base::did_you_mean(name, cpus()));
     if (!view || view->cpu == cpu) continue;
+    if (described && !preset::same_word(view->core->prose.substr(0, 3), prose.substr(0, 3))) continue;
     EventIndex& origin = event_index(view->cpu, table_version_);
     if (from.empty() && origin.names() == target.names()) continue; // another name of the same events
     found.push_back({view, &origin, similarity(target.names(), origin.names())});
   }
   std::ranges::stable_sort(found, std::greater{}, &Relative::similarity);
+  constexpr std::size_t max_unrelated = 4;
+  if (described) found.resize(std::min(found.size(), max_unrelated));
   return found;
 }
 
@@ -232,7 +239,7 @@ std::optional<Formula> Lineage::translated(const Preset& row, const Relative& re
   for (const formula::Variable v : variables) {
     const std::string& term = view.names[static_cast<std::size_t>(v)];
     const Translation found = translate(term, *relative.events, target);
-    if (found.name.empty() && lacks_width(term, target)) {
+    if (found.name.empty() && lacks_width(term, *relative.events, target)) {
       remarks.push_back(
           fmt::format("{} is left out: this CPU lacks vectors of this width ({})", term, view.cpu));
       narrowed = true;
@@ -296,7 +303,7 @@ std::vector<Formula> Lineage::formulas(const std::string& preset, const std::vec
     if (auto formula = translated(*row, relative, target, codes, trouble)) merge(all, *std::move(formula));
     if (why.empty()) why = trouble;
   }
-  if (!relatives.empty())
+  if (!relatives.empty() || target.natives().core().id == preset::described_pmu)
     if (auto formula = architectural(preset, target, codes)) merge(all, *std::move(formula));
   std::ranges::stable_sort(all, std::greater{}, &Formula::score);
   return all;
@@ -349,6 +356,11 @@ Proposals Lineage::propose(const std::string& cpu, const std::vector<std::string
   all.cpu = cpu;
   all.own = hidden.size();
   EventIndex& target = event_index(cpu, version_);
+  if (target.natives().core().id == preset::described_pmu)
+    all.note = fmt::format(
+        "The events of {} are those of event files, named as libpfm4 would name them; PAPI reads rows of "
+        "CPUs that its libpfm4 has.",
+        cpu);
   auto near = relatives(cpu, from);
   std::erase_if(near, [&](const Relative& relative) {
     return std::ranges::all_of(relative.view->loaded.presets,
@@ -470,6 +482,7 @@ std::string format_csv(const Proposals& proposals, const std::string& table) {
   if (proposals.own > 0)
     text += comment(fmt::format("The table has {} for {}, not used here.",
                                 base::format_count(proposals.own, "row"), proposals.cpu));
+  text += proposals.note.empty() ? "" : comment(proposals.note);
   text += "CPU," + proposals.cpu + "\n";
   for (const Proposal& proposal : proposals.rows)
     text += row_text(proposal);
@@ -665,11 +678,11 @@ const std::vector<std::size_t>& EventIndex::events_with_code(const preset::Nativ
   return base::value_at(by_code_, {native.type, native.config, native.config1, native.config2});
 }
 
-bool lacks_width(const std::string& term, EventIndex& target) {
+bool lacks_width(const std::string& term, EventIndex& origin, EventIndex& target) {
   const std::string_view own = find_width(term);
   return !own.empty() && std::ranges::any_of(widths, [&](std::string_view other) {
-    return other != own &&
-           target.natives().of(std::string(term).replace(term.find(own), own.size(), other)).ok();
+    const std::string same = std::string(term).replace(term.find(own), own.size(), other);
+    return other != own && !translate(same, origin, target).name.empty();
   });
 }
 
