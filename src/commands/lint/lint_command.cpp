@@ -2,6 +2,7 @@
 #include "base/output_file.hpp"
 #include "base/text.hpp"
 #include "commands/lint/lint_report.hpp"
+#include "count/event/event_file.hpp"
 #include "count/preset/catalogue.hpp"
 #include "count/preset/preset_table.hpp"
 #include "count/preset/written.hpp"
@@ -25,8 +26,7 @@ namespace {
 
 struct LintArguments {
   std::vector<std::string> tables, rules;
-  std::string pmu, papi, identities, export_to, since, baseline, write_baseline, fail_on, catalogue,
-      user_events;
+  std::string pmu, papi, identities, export_to, since, baseline, write_baseline, fail_on, user_events;
   bool coverage = false, json = false, annotations = false, sarif = false, all = false, strict = false;
   [[nodiscard]] bool compares() const { return !since.empty() || !baseline.empty(); }
 };
@@ -117,8 +117,6 @@ using LintResults = std::vector<std::pair<std::string, LintResult>>;
 LintResults lint_files(const LintArguments& requested, const LintOptions& options) {
   LintResults results;
   auto tables = requested.tables;
-  const std::string source_table = lint::source_table();
-  if (tables.empty() && !source_table.empty()) tables.push_back(source_table);
   if (tables.empty()) tables = preset::installed_tables();
   std::optional<PresetTable> first; // standard input can be read once
   for (const std::string& path : tables) {
@@ -127,7 +125,7 @@ LintResults lint_files(const LintArguments& requested, const LintOptions& option
     if (!first) first = table;
   }
   std::string user = requested.user_events;
-  if (user.empty() && requested.tables.empty() && source_table.empty()) user = preset::papi_user_events();
+  if (user.empty() && requested.tables.empty()) user = preset::papi_user_events();
   if (!user.empty()) results.emplace_back(user, lint_user_events(first.value(), read_table(user), options));
   for (auto& [path, result] : results)
     keep_rules(result.findings, requested.rules);
@@ -159,8 +157,8 @@ int execute_lint(const LintArguments& requested) {
   check_arguments(requested);
   LintOptions options{preset::parse_papi_version(requested.papi), requested.pmu, nullptr};
   options.strict = requested.strict;
-  const auto catalogue = preset::Catalogue::chosen(requested.catalogue);
-  if (catalogue) options.catalogue = &*catalogue;
+  const auto described = preset::Catalogue::read(event::chosen_event_files());
+  options.catalogue = &described;
   std::vector<preset::Identity> identities;
   if (const std::string& path = requested.identities; !path.empty()) {
     identities = preset::parse_identities(
@@ -242,9 +240,6 @@ command::Command lint_command() {
                 "resolves there")
             .libpfm()
             .event_files()
-            .text("--catalogue", requested.catalogue, "FILE",
-                  "look up the events of CPUs in FILE there, of the others in libpfm4 and in the built-in "
-                  "catalogue; a library that --libpfm or --papi-source names comes first")
             .text("--user-events", requested.user_events, "FILE",
                   "check this table of user events too, read after TABLE (default without TABLE: "
                   "PAPI_USER_EVENTS_FILE)")

@@ -4,6 +4,7 @@
 #include "base/text.hpp"
 #include "commands/propose/measured_rows.hpp"
 #include "commands/propose/propose.hpp"
+#include "count/event/event_file.hpp"
 #include "count/lint/lint.hpp"
 #include "count/preset/catalogue.hpp"
 #include "count/preset/written.hpp"
@@ -26,7 +27,7 @@ namespace recount::propose {
 namespace {
 
 struct ProposeArguments {
-  std::string pmu, table, catalogue, papi, export_to;
+  std::string pmu, table, papi, export_to;
   std::vector<std::string> from;
   bool leave_one_out = false, verbose = false, json = false;
   bool measure = false;
@@ -193,15 +194,15 @@ int propose_by_counts(Lineage& lineage, const ProposeArguments& requested, const
 int execute_propose(const ProposeArguments& requested) {
   check_arguments(requested);
   const command::TableExport file(requested.export_to);
-  const auto catalogue = preset::Catalogue::chosen(requested.catalogue);
-  const preset::Catalogue* const named = catalogue ? &*catalogue : nullptr;
+  const auto described = preset::Catalogue::read(event::chosen_event_files());
   const PresetTable table =
-      PresetTable::read(requested.table.empty() ? lint::default_table() : requested.table);
-  Lineage lineage(table, named, preset::parse_papi_version(requested.papi));
+      PresetTable::read(requested.table.empty() ? preset::papi_table() : requested.table);
+  Lineage lineage(table, &described, preset::parse_papi_version(requested.papi));
   if (requested.leave_one_out) return evaluate(lineage, requested);
   if (requested.measure || !requested.from_results.empty())
-    return propose_by_counts(lineage, requested, named, file);
-  const Proposals all = lineage.propose(requested_cpu(requested, named), base::list_words(requested.from));
+    return propose_by_counts(lineage, requested, &described, file);
+  const Proposals all =
+      lineage.propose(requested_cpu(requested, &described), base::list_words(requested.from));
   file.write("recount propose", {rows_table(all)});
   command::print("{}", requested.json ? format_json(all, table.name()) : format_csv(all, table.name()));
   return all.rows.empty() ? 1 : 0;
@@ -221,9 +222,6 @@ command::Command propose_command() {
             .text("--table", requested.table, "FILE", "use this preset table (default: PAPI's)")
             .libpfm()
             .event_files()
-            .text("--catalogue", requested.catalogue, "FILE",
-                  "look up the events of CPUs in FILE there, of the others in libpfm4 and in the "
-                  "built-in catalogue")
             .flag("--leave-one-out", requested.leave_one_out,
                   "propose the rows of each CPU of the table from those of the others, and compare")
             .flag(

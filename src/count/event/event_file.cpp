@@ -75,10 +75,9 @@ class Description {
 public:
   Description(const Json& object, const std::string& file) : object_(object), file_(file) {}
 
-  [[nodiscard]] std::optional<FileEvent> parse(bool references) {
-    std::string name = text("EventName");
-    const bool reference = references && name.empty();
-    if (reference) name = text("ArchStdEvent");
+  [[nodiscard]] std::optional<FileEvent> parse() {
+    const bool reference = !object_.contains("EventName");
+    const std::string name = text(reference ? "ArchStdEvent" : "EventName");
     if (!good_name(name) || object_.contains("MetricExpr")) return {};
     subject_ = file_ + ": " + name;
     FileEvent out;
@@ -91,7 +90,7 @@ public:
     out.event.prose = base::printable(text("BriefDescription").substr(0, longest_prose));
     if (number("PEBS") == 2) out.event.prose += " (must be precise)";
     const char* const fixed = find(fixed_events, base::lower_case(name));
-    out.event.terms = fixed ? fixed : reference ? "" : terms();
+    out.event.terms = fixed ? fixed : reference ? std::string() : terms();
     if (problem_.empty()) problem_ = unapplied();
     out.event.problem = problem_;
     return out;
@@ -234,7 +233,7 @@ bool is_intel_core(const host::Pmu& pmu) {
 
 } // namespace
 
-std::vector<FileEvent> parse_event_file(std::string_view text, const std::string& subject, bool references) {
+std::vector<FileEvent> parse_event_file(std::string_view text, const std::string& subject) {
   Json all;
   try {
     all = Json::parse(text);
@@ -252,7 +251,7 @@ std::vector<FileEvent> parse_event_file(std::string_view text, const std::string
   if (!events->is_array()) return found;
   for (const Json& object : *events)
     if (object.is_object())
-      if (auto event = Description(object, subject).parse(references)) found.push_back(std::move(*event));
+      if (auto event = Description(object, subject).parse()) found.push_back(std::move(*event));
   return found;
 }
 
@@ -289,12 +288,12 @@ std::pair<std::string, std::string> split_name(const std::string& given) {
   return {given.substr(0, equals), given.substr(equals + 1)};
 }
 
-std::vector<std::string> list_files(const std::string& path) {
+std::vector<std::string> list_files(const std::string& path, std::string_view suffix) {
   std::error_code error;
   if (!std::filesystem::is_directory(path, error)) return {path};
   std::vector<std::string> found;
   for (std::filesystem::directory_iterator at(path, error), end; !error && at != end; at.increment(error))
-    if (at->path().extension() == ".json") found.push_back(at->path());
+    if (at->path().extension() == suffix) found.push_back(at->path());
   std::ranges::sort(found);
   return found;
 }

@@ -59,12 +59,8 @@ struct EventSource {
 /// Uses the libpfm4 of a source tree of PAPI, or of libpfm4 itself, from now on instead of the installed one:
 /// built with the tables of all architectures, or from the user's cache if these sources were built before.
 /// Code of the tree is executed. Throws Error: bad_input for another folder and for sources that cannot be
-/// compiled, unavailable without a C compiler.
+/// compiled, unavailable without a C compiler. Its preset table is used in place of the installed ones.
 void use_papi_source(const std::string& folder);
-/// The preset table of that source tree; empty if none was chosen.
-[[nodiscard]] std::string source_table();
-/// The same, else the table that PAPI reads.
-[[nodiscard]] std::string default_table();
 
 /// Whether one event is a part of the other by definition (data/sums.txt).
 [[nodiscard]] bool is_part(std::string_view whole, std::string_view part);

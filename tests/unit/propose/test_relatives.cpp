@@ -74,7 +74,7 @@ bool remarks(const propose::Proposal& proposal, const std::string& what) {
 }
 
 struct Invented {
-  preset::Catalogue catalogue = preset::Catalogue::of(events, "test");
+  preset::Catalogue catalogue = preset::Catalogue::of(events);
   PresetTable rows = PresetTable::of(table, "t.csv");
   propose::Lineage lineage{rows, &catalogue};
   propose::Proposals all = lineage.propose("new", {"old_a", "old_b"});
@@ -167,7 +167,7 @@ BOOST_AUTO_TEST_CASE(rows_of_papi_are_found_again) {
 }
 
 BOOST_AUTO_TEST_CASE(a_row_that_other_cpus_share_is_hidden_there_too) {
-  const auto catalogue = preset::Catalogue::of(events, "test");
+  const auto catalogue = preset::Catalogue::of(events);
   // Were the shared row of new and old_a used, it would be found again.
   const auto shared =
       PresetTable::of("CPU,old_a\nCPU,new\nPRESET,PAPI_TOT_CYC,NOT_DERIVED,CYCLES\n", "t.csv");
