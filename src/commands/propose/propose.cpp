@@ -53,15 +53,10 @@ const std::vector<std::pair<std::string, Preset>>& architecture_rows() {
     for (std::string_view text = architecture_data; const auto line : base::split(text, '\n')) {
       const auto bar = line.find('|'); // formulas have bars as well
       if (line.starts_with('#') || bar == line.npos) continue;
-      const auto fields = base::split(base::trim(line.substr(bar + 1)), ',');
-      auto& [pmus, preset] = found.emplace_back(base::trim(line.substr(0, bar)), Preset{});
-      preset.name = fields.at(0);
-      preset.type = derived_named(fields.at(1)).value();
+      const auto table = PresetTable::of(fmt::format("CPU,a\nPRESET,{}\n", base::trim(line.substr(bar + 1))));
+      const auto loaded = table.load("a", -1, [](const std::string&) { return Known::yes; });
+      auto& [pmus, preset] = found.emplace_back(base::trim(line.substr(0, bar)), loaded.presets.at(0));
       preset.place.line = -static_cast<int>(found.size());
-      const std::size_t first = preset.type == Derived::postfix ? 3 : 2;
-      if (first == 3) preset.postfix = fields.at(2);
-      for (std::size_t i = first; i < fields.size(); ++i)
-        preset.natives.push_back({std::string(fields[i]), static_cast<int>(i)});
     }
     return found;
   }();
@@ -384,6 +379,13 @@ Proposals Lineage::propose(const std::string& cpu, const std::vector<std::string
       target.names().contains("SVE_INST_SPEC") || target.names().contains("FP_SCALE_OPS_SPEC");
   for (Proposal& proposal : all.rows) {
     add_remarks(proposal, findings[proposal.preset]);
+    // The nearest relative may have another row, or none, for a reason.
+    const auto agrees = [&](const Relative& relative) {
+      return relative.similarity == near.front().similarity &&
+             std::ranges::count(proposal.formulas.front().from, relative.view->cpu) > 0;
+    };
+    if (std::ranges::none_of(near, agrees))
+      proposal.confidence = std::min(proposal.confidence, Confidence::medium);
     if (scalable && speculative(proposal.formulas.front())) {
       proposal.remarks.emplace_back(
           "this CPU has SVE: which instructions the *_SPEC events count depends on the core");
