@@ -221,10 +221,10 @@ Options& Options::event_files() {
 }
 
 Options& Options::libpfm() {
-  text("--libpfm", libpfm_->file, "FILE",
+  text("--libpfm", libpfm_->first, "FILE",
        "look up event names in this shared libpfm4 (default: the installed one)");
   return text(
-      "--papi-source", libpfm_->source, "DIR",
+      "--papi-source", libpfm_->second, "DIR",
       "look up event names in the libpfm4 of this source tree of PAPI, which is built for all architectures "
       "and cached; the default table is then DIR/src/papi_events.csv");
 }

@@ -53,10 +53,8 @@ private:
   std::vector<std::string>* rest_ = nullptr;
   std::vector<std::string>* program_ = nullptr;
   std::shared_ptr<std::vector<std::string>> event_files_ = std::make_shared<std::vector<std::string>>();
-  struct Libpfm {
-    std::string file, source;
-  };
-  std::shared_ptr<Libpfm> libpfm_ = std::make_shared<Libpfm>();
+  using Texts = std::pair<std::string, std::string>;
+  std::shared_ptr<Texts> libpfm_ = std::make_shared<Texts>(); ///< file, source tree
   std::function<std::string(const std::string&)> topic_;
 };
 

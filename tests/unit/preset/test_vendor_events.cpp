@@ -58,6 +58,5 @@ BOOST_AUTO_TEST_CASE(event_files_of_vendors) {
   BOOST_TEST(encode(arm, "arm_n9", "NOSUCH") == "arm_n9: NOSUCH");
   BOOST_TEST(encode(R"([{"EventName": "BR", "EventCode": "0x4000"}])", "riscv_u99", "BR") ==
              "riscv_u99: 4000 ");
-  for (const char* name : {"a,b", "a\tb", "a b", "a\nP"})
-    BOOST_CHECK_THROW((void)encode(arm, name, "NOSUCH"), Error);
+  BOOST_CHECK_THROW((void)encode(arm, "a\tb", "X"), Error);
 }
