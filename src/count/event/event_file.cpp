@@ -76,8 +76,8 @@ public:
   Description(const Json& object, const std::string& file) : object_(object), file_(file) {}
 
   [[nodiscard]] std::optional<FileEvent> parse() {
-    const bool reference = !object_.contains("EventName");
-    const std::string name = text(reference ? "ArchStdEvent" : "EventName");
+    const bool named = object_.contains("EventName");
+    const std::string name = text(named ? "EventName" : "ArchStdEvent");
     if (!good_name(name) || object_.contains("MetricExpr")) return {};
     subject_ = file_ + ": " + name;
     FileEvent out;
@@ -90,7 +90,7 @@ public:
     out.event.prose = base::printable(text("BriefDescription").substr(0, longest_prose));
     if (number("PEBS") == 2) out.event.prose += " (must be precise)";
     const char* const fixed = find(fixed_events, base::lower_case(name));
-    out.event.terms = fixed ? fixed : reference ? std::string() : terms();
+    out.event.terms = fixed ? fixed : named || object_.contains("EventCode") ? terms() : std::string();
     if (problem_.empty()) problem_ = unapplied();
     out.event.problem = problem_;
     return out;
