@@ -74,10 +74,9 @@ const std::map<std::string, Example>& examples() {
 const std::set<std::string> written{"--output", "--plot",         "--script",    "--folded",
                                     "--export", "--caption-file", "--contribute"};
 const std::set<std::string> read_only{
-    "--metrics",          "--from-results", "--table",       "--published",
-    "--external-results", "--from",         "--identities",  "--baseline",
-    "--write-baseline",   "--libpfm",       "--catalogue",   "--user-events",
-    "--hypotheses",       "--input",        "--events-file", "--counts"};
+    "--metrics",     "--from-results", "--table",    "--published",      "--external-results",
+    "--from",        "--identities",   "--baseline", "--write-baseline", "--libpfm",
+    "--user-events", "--hypotheses",   "--input",    "--events-file",    "--counts"};
 
 /// The same value on two machines.
 constexpr const char* two_nodes = R"({"type":"run","schema":"recount-results/2","run":"A","host":"a"}

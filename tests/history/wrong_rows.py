@@ -3,8 +3,8 @@
 
 TABLE is PAPI's table. Each row of wrong_rows.txt replaces that of its preset on one CPU; lint then compares the table with the
 original one, and a new finding about the preset counts as found. Rows with names that do not exist are refused: these are no
-mistakes of meaning. The options name a libpfm4 that has the CPUs, such as --catalogue FILE. Without a table the exit status is
-77: skipped.
+mistakes of meaning. The options name a libpfm4 that has the CPUs, such as --papi-source DIR. Without a table the exit
+status is 77: skipped.
 """
 import collections
 import json

@@ -277,7 +277,7 @@ command::Command events_command() {
             "list only PMUs or CPU types that match NAME (libpfm4's or Linux's name; may be a glob)");
         options.list("--encode", requested.names, "NAME",
                      "print the encoding of an event and whether it opens; repeatable");
-        options.event_files();
+        options.event_files().libpfm();
         options.flag("-a,--all", requested.all, "also list events that cannot be counted here");
         options.flag("--json", requested.json, "print one JSON object");
         options.text("--export", requested.export_to, "FILE", command::export_help);

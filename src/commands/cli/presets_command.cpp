@@ -3,6 +3,7 @@
 #include "base/json.hpp"
 #include "base/nearest.hpp"
 #include "base/text.hpp"
+#include "count/event/pfm.hpp"
 #include "count/lint/lint.hpp"
 #include "count/preset/preset_table.hpp"
 #include "count/preset/standard.hpp"
@@ -64,27 +65,11 @@ struct PresetListing {
 
 using preset::CpuView;
 
-/// The CPU of the table whose name is most similar to this one, the last of them: tables grow at the
-/// end.
-std::string relative(const PresetTable& table, const std::string& cpu) {
-  std::string best;
-  std::size_t longest = 0;
-  for (const std::string& other : table.cpus()) {
-    const auto common = static_cast<std::size_t>(std::ranges::mismatch(cpu, other).in1 - cpu.begin());
-    if (common >= longest && preset::core_pmu(other)) {
-      longest = common;
-      best = other;
-    }
-  }
-  return longest >= 3 ? best : std::string{};
-}
-
 std::string remark(const PresetTable& table, const std::string& cpu, bool here) {
   std::string text;
   if (!preset::has_rows(table, cpu)) {
     text = fmt::format("{} has no rows for {}, so PAPI has no presets for it.", table.name(), cpu);
-    const std::string other = relative(table, cpu);
-    if (!other.empty())
+    for (const std::string& other : base::nearest(cpu, table.cpus(), 1))
       text += fmt::format(" The most similar CPU in the table is {}: see --pmu {}.", other, other);
   }
   if (here && std::ranges::none_of(host::pmus(), &host::Pmu::core))
@@ -404,11 +389,7 @@ int execute_presets(PresetsArguments requested) {
   if (requested.csv + requested.json + !requested.fits.empty() > 1)
     throw bad_input("--csv, --json, --fits", "cannot be combined", "choose one");
   const command::TableExport file(requested.export_to);
-  PapiVersion version = PapiVersion::v7_0;
-  if (requested.papi == "7.3")
-    version = PapiVersion::v7_3;
-  else if (!requested.papi.empty() && requested.papi != "7.0")
-    throw bad_input("--papi-version " + requested.papi, "unknown PAPI version", "7.0 or 7.3");
+  const PapiVersion version = preset::parse_papi_version(requested.papi).value_or(PapiVersion::v7_0);
   PresetListing listing =
       list_presets(requested.table.empty() ? preset::papi_table() : requested.table, requested.pmu, version);
   std::vector<std::string> named = requested.names;
@@ -424,9 +405,9 @@ int execute_presets(PresetsArguments requested) {
       return std::ranges::none_of(requested.names,
                                   [&](const std::string& name) { return is_named(p, name); });
     });
-  if (requested.check && (!requested.table.empty() || !listing.here))
+  if (requested.check && (!requested.table.empty() || event::pfm::library_chosen() || !listing.here))
     throw bad_input("--check", "PAPI can try only its own table on this machine's CPU",
-                    "omit --table and --pmu");
+                    "omit --table, --libpfm, --papi-source and --pmu");
   if (requested.check) try_by_papi(listing);
   file.write("recount presets", {presets_table(listing, requested.all || !requested.names.empty())});
   return show(listing, requested);
@@ -446,6 +427,7 @@ command::Command presets_command() {
                   "read the table as this PAPI does: 7.0 (default) or 7.3")
             .text("--fits", requested.fits, "PRESET,...",
                   "list what can be counted together with these: tried, or for another CPU by its counters")
+            .libpfm()
             .flag("--check", requested.check,
                   "have PAPI count each preset for a trial, as papi_avail --check does")
             .flag("--csv", requested.csv, "print rows of a table that define the same presets")

@@ -2,7 +2,7 @@
 #include "base/output_file.hpp"
 #include "base/text.hpp"
 #include "commands/lint/lint_report.hpp"
-#include "count/event/pfm.hpp"
+#include "count/event/event_file.hpp"
 #include "count/preset/catalogue.hpp"
 #include "count/preset/preset_table.hpp"
 #include "count/preset/written.hpp"
@@ -26,8 +26,7 @@ namespace {
 
 struct LintArguments {
   std::vector<std::string> tables, rules;
-  std::string pmu, papi, identities, export_to, since, baseline, write_baseline, fail_on, libpfm, catalogue,
-      papi_source, user_events;
+  std::string pmu, papi, identities, export_to, since, baseline, write_baseline, fail_on, user_events;
   bool coverage = false, json = false, annotations = false, sarif = false, all = false, strict = false;
   [[nodiscard]] bool compares() const { return !since.empty() || !baseline.empty(); }
 };
@@ -90,8 +89,6 @@ void check_arguments(const LintArguments& requested) {
                     "prints no findings, so --json, --annotations, --sarif, --since and --baseline "
                     "do not apply",
                     "leave them out");
-  if (!requested.libpfm.empty() && !requested.papi_source.empty())
-    throw bad_input("--libpfm, --papi-source", "cannot be combined", "choose one");
   constexpr std::string_view levels[] = {"", "error", "warning", "note", "none"};
   if (std::ranges::find(levels, requested.fail_on) == std::end(levels))
     throw bad_input("--fail-on " + requested.fail_on, "unknown severity",
@@ -120,8 +117,6 @@ using LintResults = std::vector<std::pair<std::string, LintResult>>;
 LintResults lint_files(const LintArguments& requested, const LintOptions& options) {
   LintResults results;
   auto tables = requested.tables;
-  if (tables.empty() && !requested.papi_source.empty())
-    tables.push_back(requested.papi_source + "/src/papi_events.csv");
   if (tables.empty()) tables = preset::installed_tables();
   std::optional<PresetTable> first; // standard input can be read once
   for (const std::string& path : tables) {
@@ -130,8 +125,7 @@ LintResults lint_files(const LintArguments& requested, const LintOptions& option
     if (!first) first = table;
   }
   std::string user = requested.user_events;
-  if (user.empty() && requested.tables.empty() && requested.papi_source.empty())
-    user = preset::papi_user_events();
+  if (user.empty() && requested.tables.empty()) user = preset::papi_user_events();
   if (!user.empty()) results.emplace_back(user, lint_user_events(first.value(), read_table(user), options));
   for (auto& [path, result] : results)
     keep_rules(result.findings, requested.rules);
@@ -163,11 +157,8 @@ int execute_lint(const LintArguments& requested) {
   check_arguments(requested);
   LintOptions options{preset::parse_papi_version(requested.papi), requested.pmu, nullptr};
   options.strict = requested.strict;
-  if (!requested.libpfm.empty()) event::pfm::use_library(requested.libpfm);
-  if (!requested.papi_source.empty()) use_papi_source(requested.papi_source);
-  std::optional<preset::Catalogue> catalogue;
-  if (!requested.catalogue.empty())
-    options.catalogue = &catalogue.emplace(preset::Catalogue::read(requested.catalogue));
+  const auto described = preset::Catalogue::read(event::chosen_event_files());
+  options.catalogue = &described;
   std::vector<preset::Identity> identities;
   if (const std::string& path = requested.identities; !path.empty()) {
     identities = preset::parse_identities(
@@ -247,14 +238,8 @@ command::Command lint_command() {
                 "--coverage", requested.coverage,
                 "print which core PMUs have no rows, and which presets a CPU lacks although a relative's row "
                 "resolves there")
-            .text("--libpfm", requested.libpfm, "FILE",
-                  "look up event names in this shared libpfm4 (default: the installed one)")
-            .text("--papi-source", requested.papi_source, "DIR",
-                  "build the libpfm4 of this source tree of PAPI for all architectures and look up event "
-                  "names there; the default table is then DIR/src/papi_events.csv")
-            .text("--catalogue", requested.catalogue, "FILE",
-                  "look up the events of CPUs in FILE there, of the others in libpfm4 and in the built-in "
-                  "catalogue; a library that --libpfm or --papi-source names comes first")
+            .libpfm()
+            .event_files()
             .text("--user-events", requested.user_events, "FILE",
                   "check this table of user events too, read after TABLE (default without TABLE: "
                   "PAPI_USER_EVENTS_FILE)")

@@ -53,15 +53,10 @@ const std::vector<std::pair<std::string, Preset>>& architecture_rows() {
     for (std::string_view text = architecture_data; const auto line : base::split(text, '\n')) {
       const auto bar = line.find('|'); // formulas have bars as well
       if (line.starts_with('#') || bar == line.npos) continue;
-      const auto fields = base::split(base::trim(line.substr(bar + 1)), ',');
-      auto& [pmus, preset] = found.emplace_back(base::trim(line.substr(0, bar)), Preset{});
-      preset.name = fields.at(0);
-      preset.type = derived_named(fields.at(1)).value();
+      const auto table = PresetTable::of(fmt::format("CPU,a\nPRESET,{}\n", base::trim(line.substr(bar + 1))));
+      const auto loaded = table.load("a", -1, [](const std::string&) { return Known::yes; });
+      auto& [pmus, preset] = found.emplace_back(base::trim(line.substr(0, bar)), loaded.presets.at(0));
       preset.place.line = -static_cast<int>(found.size());
-      const std::size_t first = preset.type == Derived::postfix ? 3 : 2;
-      if (first == 3) preset.postfix = fields.at(2);
-      for (std::size_t i = first; i < fields.size(); ++i)
-        preset.natives.push_back({std::string(fields[i]), static_cast<int>(i)});
     }
     return found;
   }();
@@ -194,18 +189,25 @@ std::vector<Lineage::Relative> Lineage::relatives(const std::string& cpu,
     for (const auto& family : lint::families())
       if (std::ranges::find(family, cpu) != family.end())
         names.insert(names.end(), family.begin(), family.end());
-  const EventIndex& target = event_index(cpu, version_);
+  EventIndex& target = event_index(cpu, version_);
+  const std::string& prose = target.natives().core().prose;
+  // In no family: the nearest of the same vendor.
+  const bool described = names.empty() && target.natives().core().id == preset::described_pmu;
+  if (described) names = cpus();
   std::vector<Relative> found;
   for (const std::string& name : names) {
     const preset::CpuView* const view = find_view(name);
     if (!view && !from.empty())
       throw bad_input("--from " + name, "no such CPU in " + table_.name(), base::did_you_mean(name, cpus()));
     if (!view || view->cpu == cpu) continue;
+    if (described && !preset::same_word(view->core->prose.substr(0, 3), prose.substr(0, 3))) continue;
     EventIndex& origin = event_index(view->cpu, table_version_);
     if (from.empty() && origin.names() == target.names()) continue; // another name of the same events
     found.push_back({view, &origin, similarity(target.names(), origin.names())});
   }
   std::ranges::stable_sort(found, std::greater{}, &Relative::similarity);
+  constexpr std::size_t max_unrelated = 4;
+  if (described) found.resize(std::min(found.size(), max_unrelated));
   return found;
 }
 
@@ -232,7 +234,7 @@ std::optional<Formula> Lineage::translated(const Preset& row, const Relative& re
   for (const formula::Variable v : variables) {
     const std::string& term = view.names[static_cast<std::size_t>(v)];
     const Translation found = translate(term, *relative.events, target);
-    if (found.name.empty() && lacks_width(term, target)) {
+    if (found.name.empty() && lacks_width(term, *relative.events, target)) {
       remarks.push_back(
           fmt::format("{} is left out: this CPU lacks vectors of this width ({})", term, view.cpu));
       narrowed = true;
@@ -296,7 +298,7 @@ std::vector<Formula> Lineage::formulas(const std::string& preset, const std::vec
     if (auto formula = translated(*row, relative, target, codes, trouble)) merge(all, *std::move(formula));
     if (why.empty()) why = trouble;
   }
-  if (!relatives.empty())
+  if (!relatives.empty() || target.natives().core().id == preset::described_pmu)
     if (auto formula = architectural(preset, target, codes)) merge(all, *std::move(formula));
   std::ranges::stable_sort(all, std::greater{}, &Formula::score);
   return all;
@@ -349,6 +351,11 @@ Proposals Lineage::propose(const std::string& cpu, const std::vector<std::string
   all.cpu = cpu;
   all.own = hidden.size();
   EventIndex& target = event_index(cpu, version_);
+  if (target.natives().core().id == preset::described_pmu)
+    all.note = fmt::format(
+        "The events of {} are those of event files, named as libpfm4 would name them; PAPI reads rows of "
+        "CPUs that its libpfm4 has.",
+        cpu);
   auto near = relatives(cpu, from);
   std::erase_if(near, [&](const Relative& relative) {
     return std::ranges::all_of(relative.view->loaded.presets,
@@ -372,6 +379,13 @@ Proposals Lineage::propose(const std::string& cpu, const std::vector<std::string
       target.names().contains("SVE_INST_SPEC") || target.names().contains("FP_SCALE_OPS_SPEC");
   for (Proposal& proposal : all.rows) {
     add_remarks(proposal, findings[proposal.preset]);
+    // The nearest relative may have another row, or none, for a reason.
+    const auto agrees = [&](const Relative& relative) {
+      return relative.similarity == near.front().similarity &&
+             std::ranges::count(proposal.formulas.front().from, relative.view->cpu) > 0;
+    };
+    if (std::ranges::none_of(near, agrees))
+      proposal.confidence = std::min(proposal.confidence, Confidence::medium);
     if (scalable && speculative(proposal.formulas.front())) {
       proposal.remarks.emplace_back(
           "this CPU has SVE: which instructions the *_SPEC events count depends on the core");
@@ -470,6 +484,7 @@ std::string format_csv(const Proposals& proposals, const std::string& table) {
   if (proposals.own > 0)
     text += comment(fmt::format("The table has {} for {}, not used here.",
                                 base::format_count(proposals.own, "row"), proposals.cpu));
+  text += proposals.note.empty() ? "" : comment(proposals.note);
   text += "CPU," + proposals.cpu + "\n";
   for (const Proposal& proposal : proposals.rows)
     text += row_text(proposal);
@@ -665,11 +680,11 @@ const std::vector<std::size_t>& EventIndex::events_with_code(const preset::Nativ
   return base::value_at(by_code_, {native.type, native.config, native.config1, native.config2});
 }
 
-bool lacks_width(const std::string& term, EventIndex& target) {
+bool lacks_width(const std::string& term, EventIndex& origin, EventIndex& target) {
   const std::string_view own = find_width(term);
   return !own.empty() && std::ranges::any_of(widths, [&](std::string_view other) {
-    return other != own &&
-           target.natives().of(std::string(term).replace(term.find(own), own.size(), other)).ok();
+    const std::string same = std::string(term).replace(term.find(own), own.size(), other);
+    return other != own && !translate(same, origin, target).name.empty();
   });
 }
 

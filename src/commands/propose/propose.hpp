@@ -58,8 +58,8 @@ struct Translation {
   std::string remark; ///< what differs; empty: nothing
   double quality = 0; ///< 0 to 1
 };
-/// Whether the CPU has this event for vectors of other widths only.
-[[nodiscard]] bool lacks_width(const std::string& term, EventIndex& here);
+/// Whether the CPU has this event, by whatever name, for vectors of other widths only.
+[[nodiscard]] bool lacks_width(const std::string& term, EventIndex& there, EventIndex& here);
 /// `term` is an event of `there`, and is translated to an event of `here`.
 [[nodiscard]] Translation translate(const std::string& term, EventIndex& there, EventIndex& here);
 
@@ -107,6 +107,7 @@ struct Proposals {
   std::vector<std::pair<std::string, double>> relatives; ///< with the share of common events, nearest first
   std::vector<Proposal> rows;                            ///< in the order of PAPI's presets
   std::vector<Unproposed> missing;
+  std::string note;    ///< on a CPU that libpfm4 does not know; else empty
   std::size_t own = 0; ///< rows of the CPU in the table, which were not used
 };
 

@@ -4,7 +4,7 @@
 #include "base/text.hpp"
 #include "commands/propose/measured_rows.hpp"
 #include "commands/propose/propose.hpp"
-#include "count/event/pfm.hpp"
+#include "count/event/event_file.hpp"
 #include "count/lint/lint.hpp"
 #include "count/preset/catalogue.hpp"
 #include "count/preset/written.hpp"
@@ -27,7 +27,7 @@ namespace recount::propose {
 namespace {
 
 struct ProposeArguments {
-  std::string pmu, table, libpfm, catalogue, papi_source, papi, export_to;
+  std::string pmu, table, papi, export_to;
   std::vector<std::string> from;
   bool leave_one_out = false, verbose = false, json = false;
   bool measure = false;
@@ -149,8 +149,6 @@ show::Table measured_table(const MeasuredProposals& all) {
 
 void check_arguments(const ProposeArguments& requested) {
   check_options(requested.measuring);
-  if (!requested.libpfm.empty() && !requested.papi_source.empty())
-    throw bad_input("--libpfm, --papi-source", "cannot be combined", "choose one");
   if (requested.measure + requested.leave_one_out + !requested.from_results.empty() > 1)
     throw bad_input("--measure, --from-results, --leave-one-out", "cannot be combined", "choose one");
   if (requested.json && (requested.measure || requested.leave_one_out || !requested.from_results.empty()))
@@ -196,18 +194,15 @@ int propose_by_counts(Lineage& lineage, const ProposeArguments& requested, const
 int execute_propose(const ProposeArguments& requested) {
   check_arguments(requested);
   const command::TableExport file(requested.export_to);
-  if (!requested.libpfm.empty()) event::pfm::use_library(requested.libpfm);
-  if (!requested.papi_source.empty()) lint::use_papi_source(requested.papi_source);
-  std::optional<preset::Catalogue> catalogue;
-  if (!requested.catalogue.empty()) catalogue = preset::Catalogue::read(requested.catalogue);
-  const preset::Catalogue* const named = catalogue ? &*catalogue : nullptr;
+  const auto described = preset::Catalogue::read(event::chosen_event_files());
   const PresetTable table =
       PresetTable::read(requested.table.empty() ? preset::papi_table() : requested.table);
-  Lineage lineage(table, named, preset::parse_papi_version(requested.papi));
+  Lineage lineage(table, &described, preset::parse_papi_version(requested.papi));
   if (requested.leave_one_out) return evaluate(lineage, requested);
   if (requested.measure || !requested.from_results.empty())
-    return propose_by_counts(lineage, requested, named, file);
-  const Proposals all = lineage.propose(requested_cpu(requested, named), base::list_words(requested.from));
+    return propose_by_counts(lineage, requested, &described, file);
+  const Proposals all =
+      lineage.propose(requested_cpu(requested, &described), base::list_words(requested.from));
   file.write("recount propose", {rows_table(all)});
   command::print("{}", requested.json ? format_json(all, table.name()) : format_csv(all, table.name()));
   return all.rows.empty() ? 1 : 0;
@@ -225,14 +220,8 @@ command::Command propose_command() {
             .list("--from", requested.from, "PMU,...",
                   "use only the rows of these PMUs (default: the related ones)")
             .text("--table", requested.table, "FILE", "use this preset table (default: PAPI's)")
-            .text("--libpfm", requested.libpfm, "FILE",
-                  "look up event names in this shared libpfm4 (default: the installed one)")
-            .text("--papi-source", requested.papi_source, "DIR",
-                  "build the libpfm4 of this source tree of PAPI for all architectures and look up event "
-                  "names there")
-            .text("--catalogue", requested.catalogue, "FILE",
-                  "look up the events of CPUs in FILE there, of the others in libpfm4 and in the "
-                  "built-in catalogue")
+            .libpfm()
+            .event_files()
             .flag("--leave-one-out", requested.leave_one_out,
                   "propose the rows of each CPU of the table from those of the others, and compare")
             .flag(

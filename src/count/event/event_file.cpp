@@ -76,7 +76,8 @@ public:
   Description(const Json& object, const std::string& file) : object_(object), file_(file) {}
 
   [[nodiscard]] std::optional<FileEvent> parse() {
-    const std::string name = text("EventName");
+    const bool named = object_.contains("EventName");
+    const std::string name = text(named ? "EventName" : "ArchStdEvent");
     if (!good_name(name) || object_.contains("MetricExpr")) return {};
     subject_ = file_ + ": " + name;
     FileEvent out;
@@ -89,7 +90,7 @@ public:
     out.event.prose = base::printable(text("BriefDescription").substr(0, longest_prose));
     if (number("PEBS") == 2) out.event.prose += " (must be precise)";
     const char* const fixed = find(fixed_events, base::lower_case(name));
-    out.event.terms = fixed ? fixed : terms();
+    out.event.terms = fixed ? fixed : named || object_.contains("EventCode") ? terms() : std::string();
     if (problem_.empty()) problem_ = unapplied();
     out.event.problem = problem_;
     return out;
@@ -279,6 +280,24 @@ std::vector<FileEvent> add_events(std::vector<host::Pmu>& pmus, std::vector<File
   return absent;
 }
 
+std::pair<std::string, std::string> split_name(const std::string& given) {
+  const auto equals = given.find('=');
+  std::error_code error;
+  if (equals == std::string::npos || given.find('/') < equals || std::filesystem::exists(given, error))
+    return {"", given};
+  return {given.substr(0, equals), given.substr(equals + 1)};
+}
+
+std::vector<std::string> list_files(const std::string& path, std::string_view suffix) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(path, error)) return {path};
+  std::vector<std::string> found;
+  for (std::filesystem::directory_iterator at(path, error), end; !error && at != end; at.increment(error))
+    if (at->path().extension() == suffix) found.push_back(at->path());
+  std::ranges::sort(found);
+  return found;
+}
+
 namespace {
 
 struct Chosen {
@@ -291,27 +310,8 @@ Chosen& chosen() {
   return all;
 }
 
-/// "PMU=FILE", where no file has this name itself.
-std::pair<std::string, std::string> split_core(const std::string& given) {
-  const auto equals = given.find('=');
-  std::error_code error;
-  if (equals == std::string::npos || given.find('/') < equals || std::filesystem::exists(given, error))
-    return {"", given};
-  return {given.substr(0, equals), given.substr(equals + 1)};
-}
-
-std::vector<std::string> list_files(const std::string& path) {
-  std::error_code error;
-  if (!std::filesystem::is_directory(path, error)) return {path};
-  std::vector<std::string> found;
-  for (std::filesystem::directory_iterator at(path, error), end; !error && at != end; at.increment(error))
-    if (at->path().extension() == ".json") found.push_back(at->path());
-  std::ranges::sort(found);
-  return found;
-}
-
 void add_file(std::vector<host::Pmu>& pmus, const std::string& given) {
-  const auto place = split_core(given);
+  const auto place = split_name(given);
   const std::string &core = place.first, &path = place.second;
   if (!core.empty() &&
       std::ranges::none_of(pmus, [&](const auto& pmu) { return pmu.name == core && pmu.core(); }))

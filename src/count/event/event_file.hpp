@@ -6,6 +6,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace recount::event {
@@ -17,10 +18,10 @@ struct FileEvent {
   host::Described event;
 };
 
-/// The events of a file: an array of objects, or an object that has one as "Events". What has no EventName is
-/// left out (metrics, and in files of Arm references to architectural events), as are names of other
-/// characters than letters, digits, '_', '.' and '-'. Empty for other JSON. The terms are those of perf's
-/// jevents.py, without the period. Throws Error (bad_input), naming `subject`, event, field and value. Pure.
+/// The events of a file: an array of objects, or an object that has one as "Events". What has no name is left
+/// out (metrics), as are names of other characters than letters, digits, '_', '.' and '-'. Empty for other
+/// JSON. The terms are those of perf's jevents.py, without the period; none for a reference to an event of
+/// the Arm architecture. Throws Error (bad_input), naming `subject`, event, field and value. Pure.
 [[nodiscard]] std::vector<FileEvent> parse_event_file(std::string_view text, const std::string& subject);
 
 /// Adds events to their PMUs, later ones in place of earlier ones of the same name; an uncore event to every
@@ -28,6 +29,11 @@ struct FileEvent {
 /// (bad_input) if there are several. Returns the events whose PMU is not there. Pure.
 std::vector<FileEvent> add_events(std::vector<host::Pmu>& pmus, std::vector<FileEvent> events,
                                   const std::string& core, const std::string& subject);
+
+/// "NAME=FILE" as name and file; the name is empty where a file is called so itself.
+[[nodiscard]] std::pair<std::string, std::string> split_name(const std::string& given);
+/// The files of a folder with this suffix, by name; of another path itself.
+[[nodiscard]] std::vector<std::string> list_files(const std::string& path, std::string_view suffix = ".json");
 
 /// Chooses event files, which are read after those of RECOUNT_EVENT_FILES (separated by colons): FILE,
 /// PMU=FILE for core events of one core type, or a folder, of which all *.json are read. For one-time use at

@@ -56,10 +56,10 @@ struct EventSource {
 /// The names of all PMUs with known events: libpfm4's, and those of the catalogues. `named` may be null.
 [[nodiscard]] std::set<std::string> known_pmus(const preset::Catalogue* named);
 
-/// Builds libpfm4 of a source tree of PAPI, or of libpfm4 itself, with the tables of all architectures in a
-/// temporary folder, and uses it from now on instead of the installed one. Code of the tree is executed.
-/// Throws Error: bad_input for another folder and for sources that cannot be compiled, unavailable without a
-/// C compiler.
+/// Uses the libpfm4 of a source tree of PAPI, or of libpfm4 itself, from now on instead of the installed one:
+/// built with the tables of all architectures, or from the user's cache if these sources were built before.
+/// Code of the tree is executed. Throws Error: bad_input for another folder and for sources that cannot be
+/// compiled, unavailable without a C compiler. Its preset table is used in place of the installed ones.
 void use_papi_source(const std::string& folder);
 
 /// Whether one event is a part of the other by definition (data/sums.txt).

@@ -3,6 +3,7 @@
 #include "base/format.hpp"
 #include "base/nearest.hpp"
 #include "base/text.hpp"
+#include "count/event/event_file.hpp"
 #include "count/metric/shipped_data.hpp" // made from data/recount.metrics by the build
 
 #include <recount/error.hpp>
@@ -198,16 +199,6 @@ void read(Metrics& all, const std::string& path) {
   define(all, parse(base::require_file(path, "name a file of metrics"), path));
 }
 
-/// The metric files of a directory, in the order of their names; none when there is no such directory.
-std::vector<std::string> list_files(const std::string& folder) {
-  std::vector<std::string> found;
-  std::error_code error;
-  for (files::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
-    if (at->path().extension() == ".metrics") found.push_back(at->path());
-  std::ranges::sort(found);
-  return found;
-}
-
 std::string configuration() {
   const char* const given = std::getenv("XDG_CONFIG_HOME");
   if (given != nullptr && *given != '\0') return given;
@@ -225,14 +216,10 @@ void read_path(Metrics& all) {
       if (!place.empty()) places.emplace_back(place);
   }
   std::error_code error;
-  for (const std::string& place : places) {
-    if (given != nullptr && !files::is_directory(place, error)) {
-      read(all, place);
-      continue;
-    }
-    for (const std::string& file : list_files(place))
-      read(all, file);
-  }
+  for (const std::string& place : places)
+    if (given != nullptr || files::is_directory(place, error))
+      for (const std::string& file : event::list_files(place, ".metrics"))
+        read(all, file);
 }
 
 } // namespace

@@ -1,5 +1,5 @@
-// The core events of many CPUs as data, made from the sources of libpfm4 by scripts/event-catalogue: for CPUs
-// that the libpfm4 of this machine does not have.
+// The core events of many CPUs as data, made from the sources of libpfm4 by scripts/event-catalogue or from
+// event files of vendors: for CPUs that the libpfm4 of this machine does not have.
 #pragma once
 
 #include "count/event/pfm.hpp"
@@ -37,15 +37,14 @@ struct CatalogueEvents {
 /// Immutable.
 class Catalogue {
 public:
-  /// Plain or compressed by gzip. Throws Error (bad_input) when the file cannot be read or is no catalogue.
-  [[nodiscard]] static Catalogue read(const std::string& path);
-  /// `name`: for messages. Throws Error (bad_input) naming the line at fault.
-  [[nodiscard]] static Catalogue of(std::string text, const std::string& name);
+  /// The CPUs of event files, "NAME=FILE": NAME is a CPU of preset tables, FILE an event file or a folder of
+  /// them. Throws Error (bad_input).
+  [[nodiscard]] static Catalogue read(const std::vector<std::string>& event_files);
+  /// Of the lines that scripts/event-catalogue describes, after a first one.
+  [[nodiscard]] static Catalogue of(std::string text);
   /// That of a recent libpfm4, which is part of the program.
   [[nodiscard]] static const Catalogue& built_in();
 
-  /// "libpfm4 4.13"
-  [[nodiscard]] const std::string& source() const noexcept { return source_; }
   [[nodiscard]] const std::vector<event::pfm::Table>& pmus() const noexcept { return pmus_; }
   /// The PMU of that name, in any case of letters; null when there is none.
   [[nodiscard]] const event::pfm::Table* find(std::string_view name) const noexcept;
@@ -53,10 +52,13 @@ public:
   [[nodiscard]] CatalogueEvents events(const event::pfm::Table& pmu) const;
 
 private:
-  std::string text_, source_;
+  std::string text_;
   std::vector<event::pfm::Table> pmus_;
   std::vector<std::size_t> begins_; ///< of the lines of each PMU in text_
 };
+
+/// Number of the PMUs of event files, whose codes of events and unit masks are bits of config.
+inline constexpr int described_pmu = -1;
 
 // The native events of one kind of CPU, found as PAPI finds them there, on any machine.
 

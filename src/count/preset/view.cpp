@@ -16,7 +16,8 @@ bool starts(std::string_view text, std::initializer_list<std::string_view> any) 
 }
 
 CpuKind find_kind(const std::string& cpu, const event::pfm::Table* core) {
-  if (starts(cpu, {"arm", "power", "ppc", "bgp", "bgq", "mips", "ultra", "niagara", "cell", "sicortex"}))
+  if (starts(cpu,
+             {"arm", "riscv", "power", "ppc", "bgp", "bgq", "mips", "ultra", "niagara", "cell", "sicortex"}))
     return CpuKind::load_store;
   if (core && (starts(core->prose, {"Intel", "AMD"}) || starts(core->name, {"amd64"}))) return CpuKind::cisc;
   return starts(cpu, {"amd64", "intel", "pentium", "atom"}) ? CpuKind::cisc : CpuKind::any;

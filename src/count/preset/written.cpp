@@ -174,9 +174,16 @@ std::unique_ptr<const PresetTable> read(const std::string& path) {
   return path.empty() ? nullptr : std::make_unique<const PresetTable>(PresetTable::read(path));
 }
 
+std::string chosen_table; ///< of a source tree; empty: none
+
 } // namespace
 
+void use_table(const std::string& path) {
+  chosen_table = path;
+}
+
 std::vector<std::string> installed_tables() {
+  if (!chosen_table.empty()) return {chosen_table};
   std::vector<std::string> found;
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator("/usr/share/papi", ignored))
@@ -190,7 +197,8 @@ std::vector<std::string> installed_tables() {
 }
 
 std::string papi_table() {
-  if (const char* const given = std::getenv("PAPI_CSV_EVENT_FILE"); given && *given) return given;
+  if (const char* const given = std::getenv("PAPI_CSV_EVENT_FILE"); given && *given && chosen_table.empty())
+    return given;
   return installed_tables().back();
 }
 

@@ -53,6 +53,9 @@ struct Written {
 /// cannot be evaluated.
 [[nodiscard]] std::string formula_text(const Preset& preset);
 
+/// Has a table take the place of those that are installed and of PAPI's. For one-time use at the start of a
+/// command.
+void use_table(const std::string& path);
 /// The tables that are installed with PAPI, of whatever release, sorted. Throws Error (unavailable) when
 /// there is none.
 [[nodiscard]] std::vector<std::string> installed_tables();

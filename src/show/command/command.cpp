@@ -3,6 +3,8 @@
 #include "base/format.hpp"
 #include "base/nearest.hpp"
 #include "count/event/event_file.hpp"
+#include "count/event/pfm.hpp"
+#include "count/lint/lint.hpp"
 #include "show/command/output.hpp"
 #include "show/command/print.hpp"
 #include "show/command/removed.hpp"
@@ -218,6 +220,15 @@ Options& Options::event_files() {
   return list("--events-file", *event_files_, "FILE", "also know the events of FILE, see recount-events(1)");
 }
 
+Options& Options::libpfm() {
+  text("--libpfm", libpfm_->first, "FILE",
+       "look up event names in this shared libpfm4 (default: the installed one)");
+  return text(
+      "--papi-source", libpfm_->second, "DIR",
+      "look up event names in the libpfm4 of this source tree of PAPI, which is built for all architectures "
+      "and cached; the default table is then DIR/src/papi_events.csv");
+}
+
 Options& Options::words(const std::string& name, std::vector<std::string>& into, const std::string& prose) {
   app(app_).add_option(name, into, prose)->type_name("");
   return *this;
@@ -302,6 +313,11 @@ int run(const Command& command, std::span<const std::string> arguments) {
     throw bad_input("recount " + command.name, unmarked(e.what()), page(command));
   }
   event::use_event_files(*options.event_files_);
+  const auto& [library, source] = *options.libpfm_;
+  if (!library.empty() && !source.empty())
+    throw bad_input("--libpfm, --papi-source", "cannot be combined", "choose one");
+  if (!library.empty()) event::pfm::use_library(library);
+  if (!source.empty()) lint::use_papi_source(source);
   if (options.program_) *options.program_ = std::move(program);
   return action();
 }

@@ -31,6 +31,8 @@ public:
                 const std::string& prose); ///< repeatable; commas are left alone
   /// --events-file, repeatable: event files for event::use_event_files(), which run() calls.
   Options& event_files();
+  /// --libpfm and --papi-source: the libpfm4 that run() chooses.
+  Options& libpfm();
   Options& words(const std::string& name, std::vector<std::string>& into,
                  const std::string& prose); ///< the positional arguments
   /// A program and its arguments: everything behind `--`, or from the first word on that is neither an option
@@ -51,6 +53,8 @@ private:
   std::vector<std::string>* rest_ = nullptr;
   std::vector<std::string>* program_ = nullptr;
   std::shared_ptr<std::vector<std::string>> event_files_ = std::make_shared<std::vector<std::string>>();
+  using Texts = std::pair<std::string, std::string>;
+  std::shared_ptr<Texts> libpfm_ = std::make_shared<Texts>(); ///< file, source tree
   std::function<std::string(const std::string&)> topic_;
 };
 

@@ -210,8 +210,12 @@ BOOST_AUTO_TEST_CASE(fields_that_are_not_applied_are_refused) {
        R"("PublicDescription": "uops on ports 0, 1, 5", "CounterType": "PGMABLE", "ProgrammingRestriction": "None")",
        R"("Notes": ["1"], "More": {"a": 1}, "Word": "fast")"})
     BOOST_TEST(problem(field) == "", field);
-  const auto arm = parse_event_file(R"([{"EventName": "L1D", "ArchStdEvent": "L1D_CACHE"}])", "FILE");
-  BOOST_TEST(arm.at(0).event.problem == "has the code of another file: ArchStdEvent = L1D_CACHE");
+  for (const char* const arm :
+       {R"([{"EventName": "L1D", "ArchStdEvent": "L1D_CACHE"}])", R"([{"ArchStdEvent": "L1D_CACHE"}])"})
+    BOOST_TEST(parse_event_file(arm, "FILE").at(0).event.problem ==
+               "has the code of another file: ArchStdEvent = L1D_CACHE");
+  const auto own = parse_event_file(R"([{"ArchStdEvent": "X", "EventCode": "7"}])", "FILE");
+  BOOST_TEST(own.at(0).event.terms == "event=0x7");
 }
 
 BOOST_AUTO_TEST_CASE(units_name_pmus) {

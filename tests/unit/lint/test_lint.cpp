@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(every_rule_has_its_table_and_its_near_miss) {
 BOOST_AUTO_TEST_CASE(wrong_rows_are_found_and_odd_ones_are_not_accused) {
   if (!x86_tables()) return;
   std::istringstream lines(formula_text(data / "rows.txt"));
-  const auto hybrid = preset::Catalogue::read(data / "hybrid.catalogue");
+  const auto hybrid = preset::Catalogue::of(formula_text(data / "hybrid.catalogue"));
   lint::LintOptions options;
   options.catalogue = &hybrid;
   std::map<std::string, int> rows;

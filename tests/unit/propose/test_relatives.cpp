@@ -74,7 +74,7 @@ bool remarks(const propose::Proposal& proposal, const std::string& what) {
 }
 
 struct Invented {
-  preset::Catalogue catalogue = preset::Catalogue::of(events, "test");
+  preset::Catalogue catalogue = preset::Catalogue::of(events);
   PresetTable rows = PresetTable::of(table, "t.csv");
   propose::Lineage lineage{rows, &catalogue};
   propose::Proposals all = lineage.propose("new", {"old_a", "old_b"});
@@ -141,6 +141,19 @@ BOOST_FIXTURE_TEST_CASE(the_csv_is_read_as_the_proposed_rows, Invented) {
     BOOST_TEST(loaded.find(proposal.preset), proposal.preset);
 }
 
+BOOST_AUTO_TEST_CASE(confidence_is_high_only_where_the_nearest_relative_agrees) {
+  const auto catalogue =
+      preset::Catalogue::of(std::string(events) + "P\t1004\t4\t0\told_c\tIntel D\nM\tc e\n"
+                                                  "E\t10\tCYCLES\t\tCore clock cycles while not halted\n");
+  const std::string cycles = "PRESET,PAPI_TOT_CYC,NOT_DERIVED,CYCLES\n";
+  const auto without = PresetTable::of("CPU,old_a\nPRESET,PAPI_LD_INS,NOT_DERIVED,LOADS\nCPU,old_b\n" +
+                                           cycles + "CPU,old_c\n" + cycles,
+                                       "t.csv"); // old_a is the nearest
+  const auto all = propose::Lineage(without, &catalogue).propose("new", {"old_a", "old_b", "old_c"});
+  BOOST_TEST_REQUIRE(row(all, "PAPI_TOT_CYC"));
+  BOOST_TEST((row(all, "PAPI_TOT_CYC")->confidence == propose::Confidence::medium));
+}
+
 // PAPI's own table: the shares that recount-propose(1) states are at least these.
 BOOST_AUTO_TEST_CASE(rows_of_papi_are_found_again) {
   if (!preset::core_pmu("skl")) return test::skip("libpfm4 has no tables of x86 CPUs");
@@ -167,7 +180,7 @@ BOOST_AUTO_TEST_CASE(rows_of_papi_are_found_again) {
 }
 
 BOOST_AUTO_TEST_CASE(a_row_that_other_cpus_share_is_hidden_there_too) {
-  const auto catalogue = preset::Catalogue::of(events, "test");
+  const auto catalogue = preset::Catalogue::of(events);
   // Were the shared row of new and old_a used, it would be found again.
   const auto shared =
       PresetTable::of("CPU,old_a\nCPU,new\nPRESET,PAPI_TOT_CYC,NOT_DERIVED,CYCLES\n", "t.csv");
