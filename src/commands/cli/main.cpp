@@ -96,12 +96,12 @@ int dispatch(std::vector<std::string> words) {
   constexpr std::pair<std::string_view, const char*> of_perf[] = {
       {"annotate", "recount profile --annotate FUNCTION -- COMMAND"},
       {"bench", "recount cost"},
-      {"diff", "recount profile --diff BEFORE --input AFTER"},
+      {"diff", "recount compare BEFORE AFTER"},
       {"list", "recount events"},
       {"mem", "recount profile -w model:NAME --by object -- COMMAND"},
       {"probe", "recount profile --function NAME -- COMMAND"},
-      {"record", "recount profile --perf-data FILE -- COMMAND"},
-      {"script", "recount profile --input FILE"},
+      {"record", "recount profile -- COMMAND"},
+      {"script", "recount profile --folded FILE -- COMMAND"},
       {"test", "recount doctor"},
       {"top", "recount watch"}};
   if (const auto* known = std::ranges::find(of_perf, name, &std::pair<std::string_view, const char*>::first);

@@ -27,6 +27,10 @@ inline constexpr std::array removed_words{
             "--folded FILE, which viewers of flame graphs read"},
     Removed{"caches", "--witness model", "tested the inference on a simulated machine and is removed",
             "recount emulate MACHINE -- recount caches"},
+    Removed{"lint", "--catalogue", "read a catalogue of events and is removed",
+            "--events-file NAME=FILE, or --libpfm FILE"},
+    Removed{"propose", "--catalogue", "read a catalogue of events and is removed",
+            "--events-file NAME=FILE, or --libpfm FILE"},
     Removed{"", "--no-verdicts", "left out verdicts and is removed: no command keeps or shows them",
             "leave it out"},
 };
