@@ -230,7 +230,8 @@ using CountAt = std::function<std::optional<double>(const Judged&)>;
 /// Terms without which, or with twice of which, nothing would be wrong: "X lost or doubled".
 [[nodiscard]] std::vector<std::string> find_untested_terms(const PresetVerdict& verdict);
 
-/// What agrees is plausible if it would agree without a term of its formula, which is named.
+/// What agrees is plausible if nothing would be wrong without a term of its formula, with half or with twice
+/// of it; the term is named.
 void doubt_untested_terms(PresetVerdict& verdict);
 
 /// Adds terms to the causes of the decisive trial: those without which (with half of which, with the other
