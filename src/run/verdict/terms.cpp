@@ -57,7 +57,8 @@ void doubt_untested_terms(PresetVerdict& verdict) {
   if (verdict.verdict == Verdict::not_counted || !sound(verdict.verdict)) return;
   std::vector<std::string> untested;
   for (const Term& term : verdict.terms)
-    if (passes_with(verdict, term, -1) || passes_with(verdict, term, -0.5) || passes_with(verdict, term, 1))
+    if (term.counts.empty() || passes_with(verdict, term, -1) || passes_with(verdict, term, -0.5) ||
+        passes_with(verdict, term, 1))
       untested.push_back(term.name);
   if (untested.empty()) return;
   verdict.verdict = Verdict::plausible;

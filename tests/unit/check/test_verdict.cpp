@@ -243,6 +243,9 @@ BOOST_AUTO_TEST_CASE(a_term_that_no_point_tests_is_named) {
   BOOST_TEST(has(doubted(0, check::Verdict::plausible).why, "; no kernel tests OTHER"));
   BOOST_TEST((doubted(24).verdict == check::Verdict::plausible)); // half: 2 % are tolerated, and 4 stray ones
   BOOST_TEST((doubted(25).verdict == check::Verdict::agrees));
+  auto uncounted = at_two_points(1000, 2000, {{"OTHER", 1, {}, "not scheduled"}});
+  check::doubt_untested_terms(uncounted);
+  BOOST_TEST(has(uncounted.why, "; no kernel tests OTHER"));
 }
 
 BOOST_AUTO_TEST_CASE(a_cause_explains_every_wrong_point) {
