@@ -50,7 +50,7 @@ bool contaminated() {
   return std::getenv("RECOUNT_CONTAMINATED") != nullptr;
 }
 /// For maintainers: RECOUNT_NOISY_RUNS, runs for each level of noise; RECOUNT_NOISE, noise of wrong rows (a
-/// share).
+/// share); RECOUNT_WRONG_ROWS=1, judge wrong rows by executed kernels, too.
 double from_environment(const char* name, double otherwise) {
   const char* const value = std::getenv(name);
   return value != nullptr ? std::atof(value) : otherwise;
@@ -417,8 +417,7 @@ public:
     std::ranges::copy_if(context_.side_proofs, std::back_inserter(context.side_proofs), mine);
     std::ranges::copy_if(context_.relations, std::back_inserter(context.relations), mine);
     check::CheckPlan plan;
-    plan.subjects.push_back(
-        {row.preset, row.preset, {}, row.terms.size() > 1 ? row.terms : std::vector<std::string>{}});
+    plan.subjects.push_back({row.preset, row.preset, {}, weigh_terms(*loaded)});
     return check::conclude(plan, context, {}, results).verdicts.at(0);
   }
 
@@ -440,6 +439,19 @@ private:
       return;
     }
     places_.push_back(std::move(place));
+  }
+  /// The factor of each event in a sum.
+  static std::map<std::string, double> weigh_terms(const Preset& loaded) {
+    constexpr long long many = 1'000'000;
+    std::map<std::string, double> weights;
+    for (const PresetNative& native : loaded.natives) {
+      std::vector<long long> counts;
+      for (const PresetNative& other : loaded.natives)
+        counts.push_back(other.name == native.name ? many : 0);
+      weights[native.name] =
+          static_cast<double>(evaluate(loaded, counts, 3000, PapiVersion::v7_0).value) / many;
+    }
+    return weights;
   }
   /// Four processes of four executions.
   static constexpr int default_repetitions = 16;
@@ -491,7 +503,9 @@ bool has(const std::string& text, const std::string& part) {
 /// Recorded once for all cases.
 struct Everything {
   std::vector<Row> rows = find_rows(std::getenv("PAPI_CSV_EVENT_FILE"));
-  std::vector<Mutant> mutants = contaminated() || exact() ? std::vector<Mutant>{} : Mutants(rows).all();
+  std::vector<Mutant> mutants = contaminated() || (exact() && from_environment("RECOUNT_WRONG_ROWS", 0) == 0)
+                                    ? std::vector<Mutant>{}
+                                    : Mutants(rows).all();
   Recording recording{rows, mutants};
 };
 const Everything& everything() {
@@ -557,11 +571,13 @@ BOOST_AUTO_TEST_CASE(wrong_rows_are_found_under_noise) {
 }
 
 BOOST_AUTO_TEST_CASE(wrong_rows_do_not_agree) {
-  if (contaminated()) return;
+  if (everything().mutants.empty()) return;
   std::map<std::string, std::vector<std::string>> survivors;
   std::map<std::string, std::pair<int, int>> by_kind; ///< found, all
   std::size_t agree = 0, plausible = 0, coarse = 0, coarse_found = 0;
-  const auto& all = everything().mutants;
+  std::vector<Mutant> all;
+  std::ranges::copy_if(everything().mutants, std::back_inserter(all),
+                       [](const Mutant& mutant) { return everything().recording.has(mutant.row); });
   const double noise = from_environment("RECOUNT_NOISE", 0);
   for (const Mutant& mutant : all) {
     const PresetVerdict v = everything().recording.judge(mutant.row, noise);
@@ -604,8 +620,8 @@ BOOST_AUTO_TEST_CASE(the_scalars_in_vectors_of_broadwell_are_named) {
        {"FP_ARITH:SCALAR_DOUBLE", "FP_ARITH:128B_PACKED_DOUBLE", "FP_ARITH:256B_PACKED_DOUBLE"}});
   BOOST_TEST((v.verdict == Verdict::meaning_differs), v.why);
   BOOST_TEST_REQUIRE(!v.trials.front().judgement.causes.empty());
-  BOOST_TEST(has(v.trials.front().judgement.causes.front(), "FP_ARITH:SCALAR_DOUBLE counts only where"),
-             v.trials.front().judgement.causes.front());
+  BOOST_TEST(v.trials.front().judgement.causes.front() ==
+             "without the term FP_ARITH:SCALAR_DOUBLE, all counts are the expected ones");
 }
 
 BOOST_AUTO_TEST_CASE(a_missing_part_and_a_dead_term_are_named) {

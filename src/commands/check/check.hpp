@@ -18,11 +18,12 @@ namespace recount::check {
 
 /// A metric to check, and the metric that provides its expected counts.
 struct Subject {
-  std::string name;                    ///< the metric that is counted
-  std::string reference;               ///< the metric that kernels state
-  std::string reason = {};             ///< why a run could not count it; empty: it can be tried
-  std::vector<std::string> terms = {}; ///< the events of a formula with several, counted alone as well
-  std::string event = {};              ///< the native event that it is, without a formula
+  std::string name;        ///< the metric that is counted
+  std::string reference;   ///< the metric that kernels state
+  std::string reason = {}; ///< why a run could not count it; empty: it can be tried
+  /// The events of a formula with their factors, 0 where it is not linear; counted alone as well.
+  std::map<std::string, double> terms = {};
+  std::string event = {}; ///< the native event that it is, without a formula
 };
 
 /// A row of a preset table.
@@ -73,11 +74,10 @@ struct CheckPlan {
 
 /// Coverage of the standard presets by kernels.
 struct Coverage {
-  int standard = 0;        ///< all there are
-  int provokable = 0;      ///< triggered by user code with a known count
-  int proven = 0;          ///< verified by a kernel on this machine
-  int counted = 0;         ///< of these, counted here
-  int distinguishable = 0; ///< that agree, and with which no other preset would have agreed
+  int standard = 0;   ///< all there are
+  int provokable = 0; ///< triggered by user code with a known count
+  int proven = 0;     ///< verified by a kernel on this machine
+  int counted = 0;    ///< of these, counted here
 };
 
 struct Checked {

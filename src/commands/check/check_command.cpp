@@ -275,7 +275,7 @@ command::Command check_command() {
                   "or empty")
             .text("--plot", a.plot, "FILE", "plot counted per expected counts; - plots text on the terminal")
             .flag("-a,--all", a.all,
-                  "list every preset that was not counted, and those from which one cannot be distinguished")
+                  "list every preset that was not counted, and all mistakes that would not have been found")
             .flag("--json", a.json, "print one JSON object")
             .text("--export", a.export_to, "FILE", command::export_help);
         command::declare_sharded_runs(options, a, 60);

@@ -171,15 +171,6 @@ std::string not_counted(const std::vector<PresetVerdict>& verdicts, const CheckT
   return section("Not counted", lines, options.columns);
 }
 
-/// What a verdict does not exclude, one line per preset.
-std::string not_excluded(const std::vector<PresetVerdict>& verdicts, const CheckText& options) {
-  std::vector<std::string> lines;
-  for (const PresetVerdict& v : verdicts)
-    if (options.all && !v.could_also_be.empty())
-      lines.push_back(fmt::format("{}: {}", v.preset, fmt::join(v.could_also_be, ", ")));
-  return section("Cannot be distinguished from", lines, options.columns);
-}
-
 /// Where noise needed a wider tolerance than the points have, the widest of each preset.
 std::string widened(const std::vector<PresetVerdict>& verdicts, const CheckText& options) {
   std::vector<std::string> parts;
@@ -194,16 +185,18 @@ std::string widened(const std::vector<PresetVerdict>& verdicts, const CheckText&
                  {fmt::format("{}", fmt::join(parts, ", "))}, options.columns);
 }
 
-/// Terms that contribute nothing, though the total is right.
-std::string idle_terms(const std::vector<PresetVerdict>& verdicts, const CheckText& options) {
+/// Likely mistakes in a row that would have had the same verdict, the first of each.
+std::string passing_mistakes(const std::vector<PresetVerdict>& verdicts, const CheckText& options) {
+  constexpr std::size_t few = 4;
   std::vector<std::string> lines;
-  for (const PresetVerdict& v : verdicts)
-    for (const auto& term : v.terms)
-      if (sound(v.verdict) && (term.dead() || term.constant()))
-        lines.push_back(fmt::format("{}: {} counts {} in every kernel ({})", v.preset, term.name,
-                                    term.dead() ? "0" : count_text(term.counts.front().counted),
-                                    term.counts.size()));
-  return section("Terms without effect", lines, options.columns);
+  for (const PresetVerdict& v : verdicts) {
+    const auto& all = v.passing_mistakes;
+    if (all.empty()) continue;
+    const std::size_t shown = options.all || all.size() <= few ? all.size() : few - 1;
+    const std::string more = shown < all.size() ? fmt::format("; {} more (-a)", all.size() - shown) : "";
+    lines.push_back(fmt::format("{}: {}{}", v.preset, fmt::join(std::span(all).first(shown), "; "), more));
+  }
+  return section("Mistakes in the rows that would not have been found", lines, options.columns);
 }
 
 std::string tally_text(const Checked& checked) {
@@ -307,16 +300,14 @@ std::string check_table(const Checked& checked, const CheckContext& context, con
     if (!sound(v.verdict)) text += "\n" + details(v, options.columns);
   for (const std::string& rest :
        {inconsistency(checked.joint, options), widened(checked.verdicts, options),
-        idle_terms(checked.verdicts, options), not_excluded(checked.verdicts, options),
-        not_counted(checked.verdicts, options)})
+        passing_mistakes(checked.verdicts, options), not_counted(checked.verdicts, options)})
     if (!rest.empty()) text += (text.empty() ? "" : "\n") + rest;
   for (const auto& note : context.notes)
     text += "\n" + command::wrap(note, options.columns, 0) + "\n";
   std::string tally = tally_text(checked) + ".";
   if (const auto& c = checked.coverage; options.coverage)
-    tally += fmt::format(" {} of {} presets testable, {} by the kernels on this machine; {} counted, {} "
-                         "distinguishable from all others (-a lists the rest).",
-                         c.provokable, c.standard, c.proven, c.counted, c.distinguishable);
+    tally += fmt::format(" {} of {} presets testable, {} by the kernels on this machine; {} counted.",
+                         c.provokable, c.standard, c.proven, c.counted);
   return text + "\n" + command::wrap(tally, options.columns, 0) + "\n";
 }
 
@@ -357,7 +348,7 @@ Json trial_json(const Judged& judged) {
 }
 
 Json term_json(const Term& term) {
-  Json object{{"name", term.name}, {"dead", term.dead()}, {"constant", term.constant()}};
+  Json object{{"name", term.name}, {"dead", term.dead()}};
   if (term.counts.empty()) object["reason"] = term.reason;
   object["points"] = make_array(term.counts, [](const Term::Count& count) {
     return Json{{"kernel", count.kernel}, {"params", make_json(count.point)}, {"perf", count.counted}};
@@ -386,7 +377,7 @@ Json verdict_json(const PresetVerdict& verdict) {
           {"points", make_array(verdict.trials, trial_json)},
           {"broken", make_array(verdict.broken, broken_json)},
           {"terms", make_array(verdict.terms, term_json)},
-          {"could_also_be", verdict.could_also_be},
+          {"passing_mistakes", verdict.passing_mistakes},
           {"errata", verdict.errata}};
 }
 
@@ -409,8 +400,7 @@ std::string check_json(const Checked& checked, const CheckContext& context, cons
                               {{"standard", c.standard},
                                {"provokable", c.provokable},
                                {"proven", c.proven},
-                               {"counted", c.counted},
-                               {"apart", c.distinguishable}}},
+                               {"counted", c.counted}}},
                              {"table", context.table.empty() ? Json(nullptr) : Json(context.table)},
                              {"notes", context.notes},
                              {"runs", ended.outcome.runs},
@@ -423,7 +413,7 @@ namespace fs = std::filesystem;
 
 /// The header of the counts, and the microcode.
 show::Table machine_table(const result::Run& run) {
-  show::Table table({{"machine"}, {""}}, "Machine");
+  show::Table table({{"property"}, {"value"}}, "Machine and command");
   const auto& cpu = host::this_cpu();
   const auto add = [&](const std::string& name, const std::string& value) {
     table.add({name, value.empty() ? "not stated" : value});
@@ -433,7 +423,8 @@ show::Table machine_table(const result::Run& run) {
   add("kernel", run.os);
   add("hypervisor", run.virtualised.empty() ? "none detected" : run.virtualised);
   for (const auto& [name, version] : run.versions)
-    add(name, version);
+    if (name != "microcode") add(name, version);
+  add("command", fmt::format("{}", fmt::join(run.command, " ")));
   return table;
 }
 
@@ -455,6 +446,26 @@ show::Table joint_table(const Inconsistency& joint) {
     table.add({one.identity.text, count_text(one.left.median), count_text(one.right.median),
                fmt::format("{}", one.witness), one.kernel + " " + short_point(one.kernel, one.point),
                one.identity.why, suspects});
+  return table;
+}
+
+/// Why each verdict is no better.
+show::Table findings_table(const Checked& checked) {
+  show::Table table({{"preset"}, {"finding"}}, "Findings");
+  for (const auto& v : checked.verdicts) {
+    std::vector<std::string> lines = v.errata;
+    for (const Judged& j : v.trials)
+      if (!sound(j.judgement.verdict))
+        lines.push_back(fmt::format("in {}: {}", place_text(j), j.judgement.why));
+    if (!v.trials.empty())
+      for (const auto& cause : v.trials.front().judgement.causes)
+        lines.push_back("likely cause: " + cause);
+    if (v.verdict == Verdict::plausible) lines.push_back("plausible: " + v.why);
+    for (const auto& mistake : v.passing_mistakes)
+      lines.push_back("would not have been found: " + mistake);
+    for (const auto& line : lines)
+      table.add({v.preset, line});
+  }
   return table;
 }
 
@@ -502,6 +513,7 @@ void write_bundle(const std::string& folder, const Checked& checked, const Check
   std::vector<show::Table> tables{machine_table(header)};
   for (auto& table : check_tables(checked))
     tables.push_back(std::move(table));
+  tables.push_back(findings_table(checked));
   if (!checked.joint.broken.empty()) tables.push_back(joint_table(checked.joint));
   tables.push_back(rows_table(checked, context));
   command::TableExport(path("check.md")).write("recount check", tables);

@@ -18,7 +18,6 @@
 #include <cmath>
 #include <functional>
 #include <limits>
-#include <set>
 
 namespace recount::check {
 
@@ -207,7 +206,6 @@ private:
       return;
     }
     out_.factor = counted.median / nearest;
-    out_.causes = likely_causes(trial_.metric, *out_.factor);
     end(Verdict::meaning_differs, fmt::format("counts {}, {} the expected {}", count_text(counted.median),
                                               relative_text(*out_.factor), stated_text()));
   }
@@ -293,6 +291,10 @@ bool tight(const Trial& trial) {
   return value > 0 && within->high < 2 * value && within->low > value / 2;
 }
 
+bool must_count(const Trial& trial) {
+  return trial.stated && trial.stated->value - trial.stated->below > 0;
+}
+
 namespace {
 
 /// A row of data/causes.txt.
@@ -326,12 +328,15 @@ bool names(const std::string& pattern, const std::string& preset) {
 
 } // namespace
 
-std::vector<std::string> likely_causes(const std::string& preset, double factor) {
+std::vector<std::string> likely_causes(const std::string& preset, const std::vector<double>& factors) {
   constexpr int most = 2;
   const std::string name = is_preset(preset) ? preset.substr(preset_prefix.size()) : preset;
   const auto fits = [&](const Cause& cause) {
-    return std::ranges::any_of(cause.factors,
-                               [&](const auto& band) { return band.low <= factor && factor <= band.high; }) &&
+    const auto explained = [&](double factor) {
+      return std::ranges::any_of(cause.factors,
+                                 [&](const auto& band) { return band.low <= factor && factor <= band.high; });
+    };
+    return std::ranges::all_of(factors, explained) &&
            std::ranges::any_of(cause.presets, [&](const auto& pattern) { return names(pattern, name); });
   };
   return causes() | ranges::views::filter(fits) | ranges::views::transform(&Cause::text) |
@@ -467,10 +472,6 @@ void apply(const Broken& relation, PresetVerdict& preset) {
   preset.why = describe(relation);
 }
 
-bool must_count(const Trial& trial) {
-  return trial.stated && trial.stated->value - trial.stated->below > 0;
-}
-
 bool counts(const Judgement& j) {
   const auto& counted = j.perf ? j.perf : j.papi;
   return counted && counted->median != 0;
@@ -490,6 +491,17 @@ void find_missing_part(PresetVerdict& preset) {
   preset.verdict = Verdict::meaning_differs;
   for (Judged& j : preset.trials)
     if (j.judgement.verdict == Verdict::dead) j.judgement.verdict = Verdict::meaning_differs;
+}
+
+/// Adds the likely causes that explain the count at every wrong point.
+void add_causes(PresetVerdict& preset) {
+  std::vector<double> factors;
+  for (const Judged& j : preset.trials)
+    if (j.judgement.verdict == Verdict::meaning_differs && j.judgement.factor)
+      factors.push_back(*j.judgement.factor);
+  auto& [trial, judgement] = preset.trials.front();
+  if (!factors.empty() && judgement.verdict == Verdict::meaning_differs)
+    judgement.causes = likely_causes(trial.metric, factors);
 }
 
 /// By how much exact counts may differ in the median of all points.
@@ -601,56 +613,6 @@ bool counted_by_papi(const PresetVerdict& verdict) {
   return std::ranges::any_of(verdict.trials, [](const Judged& j) { return j.judgement.papi.has_value(); });
 }
 
-bool Term::dead() const {
-  return !counts.empty() && std::ranges::all_of(counts, [](const Count& c) { return c.counted == 0; });
-}
-
-bool Term::constant() const {
-  constexpr std::size_t enough = 3;
-  return counts.size() >= enough && counts.front().counted != 0 &&
-         std::ranges::all_of(counts, [&](const Count& c) { return c.counted == counts.front().counted; });
-}
-
-const Term::Count* Term::only_elsewhere() const {
-  constexpr double stray = 64;
-  const Count* most = nullptr;
-  for (const Count& c : counts) {
-    if (std::abs(c.counted) <= stray) continue;
-    if (!c.of_preset || c.of_preset->value > 0) return nullptr;
-    if (!most || c.counted > most->counted) most = &c;
-  }
-  return most;
-}
-
-std::vector<std::string> substitutes(std::span<const Judged> trials, const ExpectedCounts& expected) {
-  struct Fit {
-    bool outside = false, counts = false; ///< in one of the trials
-  };
-  std::vector<std::string> all;
-  std::map<std::string, std::map<double, Fit>> fits; ///< by preset and factor
-  if (trials.empty()) return all;
-  const std::string& self = trials.front().trial.metric;
-  for (const Judged& j : trials) {
-    const auto within = accepted(j.trial);
-    if (!within || j.trial.relative || j.judgement.verdict != Verdict::agrees) continue;
-    const auto here = expected.find({j.trial.kernel, j.trial.point});
-    if (here == expected.end()) continue;
-    for (const auto& [preset, stated] : here->second)
-      for (const double factor : {1.0, 2.0, 4.0, 8.0, 0.5, 0.25, 0.125}) {
-        if (preset == self && factor == 1) continue;
-        auto& [outside, counts] = fits[preset][factor];
-        outside = outside || factor * (stated.value + stated.above) < within->low ||
-                  factor * (stated.value - stated.below) > within->high;
-        counts = counts || (must_count(j.trial) && stated.value > 0);
-      }
-  }
-  for (const auto& [preset, factors] : fits)
-    for (const auto& [factor, fit] : factors)
-      if (!fit.outside && fit.counts)
-        all.push_back(factor == 1 ? preset : fmt::format("{:g} * {}", factor, preset));
-  return all;
-}
-
 void add_errata(PresetVerdict& verdict, std::span<const Event> events, const host::Cpu& cpu) {
   if (sound(verdict.verdict)) return;
   for (const Event& event : events)
@@ -658,43 +620,6 @@ void add_errata(PresetVerdict& verdict, std::span<const Event> events, const hos
       if (std::string text = event.name + ": " + erratum->sentence();
           std::ranges::find(verdict.errata, text) == verdict.errata.end())
         verdict.errata.push_back(std::move(text));
-}
-
-void blame_terms(PresetVerdict& verdict) {
-  if (verdict.trials.empty() || sound(verdict.verdict)) return;
-  auto& causes = verdict.trials.front().judgement.causes;
-  std::vector<std::string> found;
-  for (const Term& term : verdict.terms) {
-    if (term.dead())
-      found.push_back(fmt::format("the term {} counts 0 in every kernel", term.name));
-    else if (term.constant())
-      found.push_back(
-          fmt::format("the term {} counts {:.6g} in every kernel", term.name, term.counts.front().counted));
-    else if (const auto* const most = term.only_elsewhere())
-      found.push_back(fmt::format("the term {} counts only where the expected count is 0 ({:.6g} in {})",
-                                  term.name, most->counted, place_text(most->kernel, most->point)));
-  }
-  causes.insert(causes.begin(), found.begin(), found.end());
-}
-
-void doubt_untested_terms(PresetVerdict& verdict) {
-  if (verdict.verdict != Verdict::agrees && verdict.verdict != Verdict::perf_agrees) return;
-  const auto tested = [&](const Term& term) {
-    return std::ranges::any_of(term.counts, [&](const Term::Count& c) {
-      return std::ranges::any_of(verdict.trials, [&](const Judged& j) {
-        if (j.trial.kernel != c.kernel || j.trial.point != c.point || j.trial.relative) return false;
-        const auto within = accepted(j.trial);
-        return within && std::abs(c.counted) > within->high - within->low + noise(j.trial.perf);
-      });
-    });
-  };
-  std::set<std::string> untested;
-  for (const Term& term : verdict.terms)
-    if (!tested(term)) untested.insert(term.name);
-  if (untested.empty()) return;
-  verdict.verdict = Verdict::plausible;
-  verdict.why += fmt::format("; no kernel tests {}, which {} no more than the tolerance anywhere",
-                             fmt::join(untested, " and "), untested.size() == 1 ? "counts" : "count");
 }
 
 std::vector<PresetVerdict> verdicts(std::span<const Trial> trials, std::span<const Broken> relations) {
@@ -708,6 +633,7 @@ std::vector<PresetVerdict> verdicts(std::span<const Trial> trials, std::span<con
                              [](const Judged& j) { return j.judgement.verdict; });
     preset.verdict = preset.trials.front().judgement.verdict;
     preset.why = preset.trials.front().judgement.why;
+    add_causes(preset);
     find_missing_part(preset);
     limit_confidence(preset);
     require_papi(preset);

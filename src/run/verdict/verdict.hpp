@@ -9,6 +9,7 @@
 
 #include <recount/event.hpp>
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -106,6 +107,8 @@ inline constexpr double widest_tolerance = 0.04;
 [[nodiscard]] std::optional<statistics::Band> accepted(const Trial& trial);
 /// Whether it accepts neither twice nor half the stated value.
 [[nodiscard]] bool tight(const Trial& trial);
+/// Whether 0 occurrences are fewer than expected.
+[[nodiscard]] bool must_count(const Trial& trial);
 
 /// By how much the counts of an empty region vary (p10 to p90, the widest nesting's): smaller differences are
 /// not significant.
@@ -115,9 +118,10 @@ inline constexpr double widest_tolerance = 0.04;
 
 // Likely causes of a count that differs from the expected one by a known factor (data/causes.txt).
 
-/// The likely causes for a preset or event that counts `factor` times too much, most likely first, two at
-/// most.
-[[nodiscard]] std::vector<std::string> likely_causes(const std::string& preset, double factor);
+/// The likely causes for a preset or event that counts each of these factors too much at one point, most
+/// likely first, two at most.
+[[nodiscard]] std::vector<std::string> likely_causes(const std::string& preset,
+                                                     const std::vector<double>& factors);
 
 // Relations between presets, compared with the counts of one run. Pure.
 
@@ -180,20 +184,14 @@ struct Term {
   struct Count {
     std::string kernel;
     result::Params point;
-    double counted = 0;              ///< median
-    std::optional<Stated> of_preset; ///< the expected count of the preset there
+    double counted = 0; ///< median
   };
   std::string name;
+  double weight = 0; ///< its factor in the formula; 0: the formula is not linear
   std::vector<Count> counts;
-  std::string reason;                  ///< why it was not counted
-  [[nodiscard]] bool dead() const;     ///< 0 wherever it was counted
-  [[nodiscard]] bool constant() const; ///< the same count, not 0, at three points or more
-  /// Counts, and only where the expected count of the preset is 0: the place where it counts most.
-  [[nodiscard]] const Count* only_elsewhere() const;
+  std::string reason;              ///< why it was not counted
+  [[nodiscard]] bool dead() const; ///< 0 wherever it was counted
 };
-
-/// Expected counts of other presets: by kernel and point, then by preset.
-using ExpectedCounts = std::map<std::pair<std::string, result::Params>, std::map<std::string, Stated>>;
 
 /// The verdict on one preset, with all the evidence.
 struct PresetVerdict {
@@ -204,9 +202,8 @@ struct PresetVerdict {
   std::vector<Broken> broken;      ///< relations that it is part of
   std::vector<Term> terms;         ///< of a formula with several
   std::vector<std::string> errata; ///< published ones of its events, unless it agrees
-  /// Presets, or multiples of them, whose expected counts would have been accepted as well: "PAPI_REF_CYC",
-  /// "2 * PAPI_L1_DCM".
-  std::vector<std::string> could_also_be;
+  /// Likely mistakes in the row with which nothing would be wrong, either: "L1D:REPLACEMENT lost".
+  std::vector<std::string> passing_mistakes;
 };
 
 /// Whether PAPI counted it at one point at least.
@@ -223,20 +220,23 @@ struct PresetVerdict {
 [[nodiscard]] std::vector<PresetVerdict> verdicts(std::span<const Trial> trials,
                                                   std::span<const Broken> relations);
 
-/// What else would have been accepted: each other preset, and multiples by powers of two up to 8, whose
-/// expected counts are within what every trial accepts wherever both are known, and that are not 0 in one of
-/// them.
-[[nodiscard]] std::vector<std::string> substitutes(std::span<const Judged> trials,
-                                                   const ExpectedCounts& expected);
-
 /// Names the published errata of the events of a preset that does not agree. Pure.
 void add_errata(PresetVerdict& verdict, std::span<const Event> events, const host::Cpu& cpu);
 
-/// What agrees is plausible if a term of its formula counts so little at every point that the verdict would
-/// be the same without it.
+/// What a row with a mistake would have counted at the point of a trial.
+using CountAt = std::function<std::optional<double>(const Judged&)>;
+/// Whether nothing would be wrong with these counts; not where one that must count is unknown.
+[[nodiscard]] bool passes(const PresetVerdict& verdict, const CountAt& count);
+/// Terms without which, or with twice of which, nothing would be wrong: "X lost or doubled".
+[[nodiscard]] std::vector<std::string> find_untested_terms(const PresetVerdict& verdict);
+
+/// What agrees is plausible if nothing would be wrong without a term of its formula, with half or with twice
+/// of it; the term is named.
 void doubt_untested_terms(PresetVerdict& verdict);
 
-/// Adds the terms' part in a wrong count to the causes of the decisive trial.
+/// Adds terms to the causes of the decisive trial: those without which (with half of which, with the other
+/// sign of which) nothing would be wrong, in place of all other causes; else dead ones that would have
+/// counted what is missing.
 void blame_terms(PresetVerdict& verdict);
 
 /// "stride size=4096", or the command line of a counted program.
