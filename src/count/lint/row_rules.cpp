@@ -39,7 +39,11 @@ TermProblem term_problem(const preset::CpuView& view, const std::string& term) {
     return {"component-row", fmt::format("{} is not an event of {}", shown, view.component), {}};
   if (!view.natives) return {"unknown-event", shown + " is not an event", {}};
   const preset::Native& native = view.natives->of(term);
-  const std::string suggestion = fmt::format("{}", fmt::join(view.natives->suggest(term), " or "));
+  const auto candidates = view.natives->suggest(term);
+  const std::string suggestion =
+      !candidates.empty() && base::lower_case(candidates.front()) == base::lower_case(native.part)
+          ? candidates.front() + ": PAPI compares the case of letters, libpfm4 does not"
+          : fmt::format("{}", fmt::join(candidates, " or "));
   switch (native.status) {
   case preset::Native::Status::unknown_mask:
     return {"unknown-mask", visible(fmt::format("{} has no mask {}", native.event, native.part)), suggestion};
