@@ -219,11 +219,13 @@ private:
   static Candidate* find_best(std::vector<Candidate>& all, const Others& wanted) {
     Candidate* best = nullptr;
     std::size_t gain = 0;
-    for (Candidate& one : all)
-      if (one.gain > gain && (one.gain = (one.others & wanted).count()) > gain) {
-        best = &one;
-        gain = one.gain;
-      }
+    for (Candidate& one : all) {
+      if (one.gain <= gain) continue;
+      one.gain = (one.others & wanted).count();
+      if (one.gain <= gain) continue;
+      best = &one;
+      gain = one.gain;
+    }
     return best;
   }
   const std::vector<Stated>& stated(const Proof& at) {
