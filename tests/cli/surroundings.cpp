@@ -76,8 +76,8 @@ std::string missing(const std::string& need) {
   if (need == "no core PMU" && cycles != 0 && cycles != ENOENT)
     return std::string("hardware events cannot be tried here: ") + std::strerror(cycles);
   if (need == "no core PMU") return unless(cycles == ENOENT, "this machine has a core PMU");
-  if (need == "gnuplot")
-    return unless(process::find_program("gnuplot").has_value(), "gnuplot is not installed");
+  if (need == "gnuplot" || need == "python3")
+    return unless(process::find_program(need).has_value(), need + " is not installed");
   if (need == "figures") return unless(RECOUNT_FIGURES != 0, "recount was built without figures");
   if (need == "tables of x86 CPUs") {
 #if defined(__x86_64__) || defined(__i386__)
