@@ -35,7 +35,7 @@ all: configure
 help:
 	@echo 'make            build the program and the library'
 	@echo 'make demo       install dependencies, build, measure this machine, draw figures (into demo/)'
-	@echo 'make test       install dependencies, build, run all tests'
+	@echo 'make test       install dependencies, build, run the tests (.ci/run: all of them)'
 	@echo 'make test-guest test exact counts on an emulated arm64 machine with a PMU (Debian)'
 	@echo 'make test-slurm test job scripts under a Slurm of four nodes on this machine (Debian, root)'
 	@echo 'make bench      benchmark perf_event, PAPI, sweeps and the model, and compare the model with published counts (about half an hour)'

@@ -79,7 +79,8 @@ void blame_terms(PresetVerdict& verdict) {
     for (const Term& term : verdict.terms) {
       const auto lacks = [&](const Judged& j) { // what the term would add
         return sound(j.judgement.verdict) ||
-               (j.judgement.perf && (j.judgement.perf->median < j.trial.stated->value) == (term.weight >= 0));
+               (j.judgement.perf && j.trial.stated &&
+                (j.judgement.perf->median < j.trial.stated->value) == (term.weight >= 0));
       };
       if (term.dead() && std::ranges::all_of(verdict.trials, lacks))
         causes.insert(causes.begin(), fmt::format("the term {} counts 0 in every kernel", term.name));

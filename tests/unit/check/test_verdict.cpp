@@ -260,6 +260,11 @@ BOOST_AUTO_TEST_CASE(a_cause_explains_every_wrong_point) {
   const auto dead = term("B", 1, 0, 0);
   BOOST_TEST(causes(300, 600, {dead}) == Words{"the term B counts 0 in every kernel"});
   BOOST_TEST(causes(5000, 2000, {dead}).empty()); // would count still more
+  auto unstated = at_two_points(300, 600, {dead});
+  unstated.trials[1].trial.stated.reset();
+  unstated.trials[1].judgement.verdict = check::Verdict::unstable;
+  check::blame_terms(unstated);
+  BOOST_TEST(unstated.trials[0].judgement.causes.empty()); // nothing is known to be missing there
 }
 
 BOOST_AUTO_TEST_CASE(a_broken_relation_is_held_against_the_unproven) {
