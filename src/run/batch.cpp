@@ -9,6 +9,7 @@
 #include "base/text.hpp"
 #include "count/event/event_file.hpp"
 #include "kernel/kernel.hpp"
+#include "model/trace/request.hpp"
 #include "run/resume.hpp"
 #include "run/rounds.hpp"
 #include "run/witness/backend.hpp"
@@ -164,8 +165,11 @@ BatchResult run_missing(const Batch& batch, Listener listener) {
   Execution execution = batch.execution;
   execution.run = header.id;
   listener.observation = [&, then = std::move(listener.observation)](const result::Observation& observation) {
-    if (writer) writer->write(observation);
-    ended.results.observations.push_back(observation);
+    {
+      const trace::Pause pause;
+      if (writer) writer->write(observation);
+      ended.results.observations.push_back(observation);
+    }
     then(observation);
   };
   listener.failure = [&](const result::Failure& failure) {

@@ -5,6 +5,7 @@
 #include "base/host/emulation.hpp"
 #include "base/process/child.hpp"
 #include "base/text.hpp"
+#include "model/trace/request.hpp"
 #include "run/program.hpp"
 #include "run/result/observation.hpp"
 #include "run/witness/backend.hpp"
@@ -109,6 +110,7 @@ public:
 
   /// Once ended. `failed` is set when there is no usable answer.
   [[nodiscard]] Answer answer() const {
+    const trace::Pause pause;
     Answer all;
     try {
       all = parse_answer(worker_.answer());

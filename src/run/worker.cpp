@@ -3,6 +3,7 @@
 #include "base/json.hpp"
 #include "base/process/fd.hpp"
 #include "base/text.hpp"
+#include "model/trace/request.hpp"
 #include "run/program.hpp"
 
 #include <recount/error.hpp>
@@ -21,7 +22,10 @@ constexpr std::size_t longest_request = 1 << 20;
 
 std::vector<result::Observation> native(const kernel::Kernel& kernel, const witness::Backend& witness,
                                         const witness::Task& task) {
-  const auto instance = kernel.prepare(task.point);
+  const auto instance = [&] {
+    const trace::Pause pause;
+    return kernel.prepare(task.point);
+  }();
   instance->warm();
   auto all = witness.observe(kernel, instance.get(), task);
   const kernel::Placement at = instance->placement();
@@ -66,6 +70,7 @@ std::string answer(const std::string& request, const Lookup& lookup, int out) {
   const auto all = task.kernel == program_kernel ? observe_program(this_command(), task)
                                                  : observe(lookup(task.kernel), task);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  const trace::Pause pause; // the rest is no more of the point than in a process of its own
   std::string text;
   for (const auto& observation : all)
     text += to_line(observation) + '\n';

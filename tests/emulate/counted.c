@@ -6,6 +6,8 @@
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
+#include "../../src/model/trace/protocol.h"
+
 #include <linux/perf_event.h>
 #include <pthread.h>
 #include <signal.h>
@@ -149,6 +151,39 @@ static void with_threads(void* (*work)(void*), long many, long n) {
   for (long i = 0; i < many; ++i)
     pthread_join(threads[i], NULL);
 }
+/* What the tool is told to leave out, which is more than it sends at a time; alone, and while another thread is counted. */
+static void request(uint64_t kind) {
+  const uint64_t words[6] = {RT_REQUEST_CODE(kind), 0, 0, 0, 0, 0};
+#if defined(__x86_64__)
+  uint64_t answer = 0;
+  __asm__ volatile("rolq $3, %%rdi; rolq $13, %%rdi; rolq $61, %%rdi; rolq $51, %%rdi; xchgq %%rbx, %%rbx"
+                   : "+d"(answer) : "a"(words) : "cc", "memory");
+#endif
+}
+static void with_pause(long n) {
+  request(RT_PAUSE);
+  turns(3 * n);
+  request(RT_RESUME);
+  turns(n);
+}
+static volatile int ended;
+static void* in_paused_thread(void* n) {
+  request(RT_PAUSE);
+  while (!ended)
+    turns(*(long*)n);
+  request(RT_RESUME);
+  return NULL;
+}
+static void by_turns_with_paused(long n) {
+  pthread_t thread;
+  pthread_create(&thread, NULL, in_paused_thread, &n);
+  for (int i = 0; i < 10; ++i) {
+    turns(n / 10);
+    usleep(1000);
+  }
+  ended = 1;
+  pthread_join(thread, NULL);
+}
 static void by_threads(long n) { with_threads(in_thread, 100, n); }
 static void by_counting_threads(long n) { with_threads(with_event, 100, n); }
 static void by_sampling_threads(long n) { with_threads(with_samples, 10, n); }
@@ -159,7 +194,8 @@ static const struct {
 } ways[] = {{"fork", by_fork},     {"crash", by_crash},   {"kill", by_kill},     {"exec", by_exec},
             {"vfork", by_vfork},   {"spawn", by_spawn},   {"daemon", by_daemon}, {"thread", by_thread},
             {"threads", by_threads}, {"counting-threads", by_counting_threads},
-            {"sampling-threads", by_sampling_threads}};
+            {"sampling-threads", by_sampling_threads},
+            {"pause", with_pause}, {"paused-thread", by_turns_with_paused}};
 
 static void work(const char* how, long n) {
   for (size_t i = 0; i < sizeof ways / sizeof *ways; ++i) {

@@ -77,6 +77,9 @@ class Exact(unittest.TestCase):
             with self.subTest(how=how):
                 self.assertEqual(counted((SCALAR_DOUBLE,), turns, how), [[2 * turns]] * len(how))
 
+    def test_pauses_are_left_out(self):
+        self.assertEqual(counted((SCALAR_DOUBLE,), 50000, ("pause", "paused-thread")), [[2 * 50000]] * 2)
+
     def test_programs_that_make_no_call_are_counted_from_outside(self):
         for how in ("attached", "inherited"):
             with self.subTest(how=how):

@@ -11,6 +11,7 @@
 #include "count/preset/standard.hpp"
 #include "count/preset/written.hpp"
 #include "model/machine.hpp"
+#include "model/trace/request.hpp"
 #include "run/result/observation.hpp"
 #include "run/verdict/index.hpp"
 #include "run/witness/metric_events.hpp"
@@ -191,6 +192,7 @@ std::map<std::string, std::string> make_settings(const CheckPlan& plan, const Ch
 } // namespace
 
 CheckPlan plan_check(const CheckContext& context, const CheckOptions& options) {
+  const trace::Pause pause; // as below
   CheckPlan plan;
   for (const auto& text : options.requested) {
     auto requested = parse_subject(context, text);
@@ -301,6 +303,7 @@ CheckContext check_context() {
         "This machine has no core PMU (see recount doctor): only software events are checked.");
   add_presets(context);
   const auto machine = caches(context.notes);
+  const trace::Pause pause;
   context.proofs = kernel::proofs(machine);
   context.side_proofs = kernel::side_proofs(machine);
   context.relations = kernel::relations(machine);
@@ -455,6 +458,7 @@ Coverage coverage(const CheckContext& context, const std::vector<PresetVerdict>&
 
 Checked conclude(const CheckPlan& plan, const CheckContext& context, const CheckOptions& options,
                  const result::Results& results) {
+  const trace::Pause pause; // as long as all runs, on an emulated machine
   const Index index(results);
   const auto with_tolerance = [&](kernel::Proof proof) {
     proof.tolerance = options.tolerance.value_or(proof.tolerance);

@@ -6,6 +6,7 @@
 #include "commands/check/check_output.hpp"
 #include "commands/check/check_program.hpp"
 #include "count/preset/preset_table.hpp"
+#include "model/trace/request.hpp"
 #include "run/batch.hpp"
 #include "run/modelled.hpp"
 #include "run/resume.hpp"
@@ -100,6 +101,7 @@ int exit_status(const Checked& checked) {
 
 void print_result(const CheckArguments& a, const Checked& checked, const CheckContext& context,
                   const sweep::BatchResult& ended, const command::TableExport& tables) {
+  const trace::Pause pause;
   if (a.json)
     command::print("{}", check_json(checked, context, ended));
   else if (a.output != "-")

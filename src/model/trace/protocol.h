@@ -72,7 +72,7 @@ enum { RT_FLUSHED = 0xffff, RT_PREFETCHED = 0xfffe };
 #define RT_REQUEST_CODE(kind) ((UINT64_C(1) * 'R' << 24) | (UINT64_C(1) * 'C' << 16) | (kind))
 enum {
   RT_ASK = 1,    /* does the tool execute this program? */
-  RT_PAUSE = 2,  /* what the thread executes from here on is not the program's ... */
+  RT_PAUSE = 2,  /* what the thread executes from here on is not the program's, and is not sent ... */
   RT_RESUME = 3, /* ... until here; pairs may be nested; a forked child repeats those that it is in */
   RT_SYNC = 4, /* returns when recount has accounted for the words before; thread, CPU, nanoseconds of its CPU
                   time; the result is 0 for RT_BUSY */

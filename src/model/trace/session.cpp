@@ -14,7 +14,6 @@
 #include <fmt/format.h>
 #include <linux/futex.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -30,7 +29,6 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <fstream>
 #include <utility>
 
@@ -56,18 +54,6 @@ void futex_wait(std::uint32_t& word, std::uint32_t value, int patience_ms) {
 }
 void futex_wake(std::uint32_t& word) {
   ::syscall(SYS_futex, &word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
-}
-
-/// Sleeps for a short time: while the programs run, the tool then has nobody to wake, and their rings take
-/// more than they write meanwhile.
-bool rung_soon(std::uint32_t& doorbell, std::uint32_t rings) {
-  constexpr timespec nap{0, 10'000};
-  constexpr int naps = 10;
-  thread_local const int slack = ::prctl(PR_SET_TIMERSLACK, 1000UL);
-  static_cast<void>(slack);
-  for (int i = 0; i < naps && shared(doorbell).load() == rings; ++i)
-    ::clock_nanosleep(CLOCK_MONOTONIC, 0, &nap, nullptr);
-  return shared(doorbell).load() != rings;
 }
 
 struct flock make_lock(off_t byte) {
@@ -130,7 +116,6 @@ public:
     const std::uint32_t rings = shared(header().doorbell).load();
     const bool any = read_all(begin, end);
     if (answer(end) || any) return true;
-    if (rung_soon(header().doorbell, rings)) return true;
     shared(header().listening).store(1);
     if (shared(header().doorbell).load() == rings) futex_wait(header().doorbell, rings, patience_ms);
     shared(header().listening).store(0);
@@ -192,11 +177,11 @@ private:
   [[nodiscard]] const std::uint64_t* chunk(std::uint32_t number, std::uint32_t at) const {
     return draft(number) + std::size_t{1 + at % RT_CHUNKS} * RT_CHUNK_WORDS;
   }
-  /// Of the process that has a slot, as this process knows it.
-  [[nodiscard]] std::uint32_t pid_of(std::uint32_t number) const {
+  /// The process that has locked a slot, as this process knows it; it lives. 0: not known.
+  [[nodiscard]] std::uint32_t find_owner(std::uint32_t number) const {
     struct flock lock = make_lock(RT_PROCESS + static_cast<off_t>(number));
     const bool found = ::fcntl(file_.get(), F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK && lock.l_pid > 0;
-    return found ? static_cast<std::uint32_t>(lock.l_pid) : slot(number).pid;
+    return found ? static_cast<std::uint32_t>(lock.l_pid) : 0;
   }
   void take(std::uint32_t number, const std::uint64_t* words, std::uint64_t count) {
     Process& process = processes_[number];
@@ -252,8 +237,8 @@ private:
   }
   void begin_process(std::uint32_t number, const Begin& begin, const End& end) {
     const rt_slot& process_slot = slot(number);
-    const std::uint32_t pid = pid_of(number), parent = process_slot.parent,
-                        parent_pid = process_slot.parent_pid;
+    const std::uint32_t owner = find_owner(number), pid = owner != 0 ? owner : process_slot.pid,
+                        parent = process_slot.parent, parent_pid = process_slot.parent_pid;
     const auto executed_this =
         [&](std::uint32_t other) { // in another PID namespace, the lock tells its PID, but not yet
           return processes_[other].own_pid == process_slot.pid && shared(slot(other).executing).load() != 0;
@@ -325,7 +310,9 @@ private:
     bool any = false;
     for (std::uint32_t number = 0; number < RT_SLOTS; ++number) {
       // One that waits was alive just now, and is looked at after the answer.
-      if (!processes_[number].reader || processes_[number].reader->waits() || !dead(processes_[number].pid))
+      const Process& process = processes_[number];
+      if (!process.reader || process.reader->waits() || find_owner(number) == process.pid ||
+          !dead(process.pid))
         continue;
       consume(number, shared(slot(number).head).load());
       if (shared(header().states[number]).load() == RT_LIVE) {

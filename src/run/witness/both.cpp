@@ -4,6 +4,7 @@
 #include "base/text.hpp"
 #include "count/event/encode.hpp"
 #include "count/perf/open_group.hpp"
+#include "model/trace/request.hpp"
 #include "run/witness/backend.hpp"
 #include "run/witness/counting.hpp"
 
@@ -61,7 +62,10 @@ struct Nested::Call {
 Nested::Nested(const std::vector<Event>& events, const std::vector<std::string>& names,
                const GroupOptions& options)
     : values_(names.size()) {
-  if (!names.empty()) set_.emplace(names, Domain::user);
+  if (!names.empty()) {
+    const trace::Pause pause; // PAPI looks every name up again
+    set_.emplace(names, Domain::user);
+  }
   if (!events.empty()) counters_.emplace(events, options);
 }
 

@@ -15,35 +15,9 @@
 
 namespace recount::emulate {
 
-// Valgrind takes this sequence for a client request (valgrind.h); for processors it is a no-op.
-bool request(unsigned kind, long a, long b, long c) {
-  volatile std::uint64_t words[6] = {RT_REQUEST_CODE(kind),
-                                     static_cast<std::uint64_t>(a),
-                                     static_cast<std::uint64_t>(b),
-                                     static_cast<std::uint64_t>(c),
-                                     0,
-                                     0};
-  std::uint64_t result = 0;
-#if defined(__x86_64__)
-  asm volatile("rolq $3, %%rdi; rolq $13, %%rdi; rolq $61, %%rdi; rolq $51, %%rdi; xchgq %%rbx, %%rbx"
-               : "=d"(result)
-               : "a"(&words[0]), "0"(result)
-               : "cc", "memory");
-#endif
-  return result != 0;
-}
-
 bool exact() {
-  static const bool answered = settings().exact && request(RT_ASK);
+  static const bool answered = settings().exact && request(RT_ASK) != 0;
   return answered;
-}
-
-// Without a check for the tool: the check itself would be counted.
-Pause::Pause() {
-  request(RT_PAUSE);
-}
-Pause::~Pause() {
-  request(RT_RESUME);
 }
 
 namespace {
@@ -110,7 +84,7 @@ void follow_server(void* context) {
 
 /// Has the server add what the thread has executed.
 void account_by_server() {
-  while (!request(RT_SYNC, real::gettid(), sched_getcpu(), static_cast<long>(thread_ns())))
+  while (request(RT_SYNC, real::gettid(), sched_getcpu(), static_cast<long>(thread_ns())) == 0)
     real::syscall(SYS_sched_yield);
   follow_server(nullptr);
 }

@@ -3,26 +3,17 @@
 #pragma once
 
 #include "model/emulate/accounting.hpp"
-#include "model/trace/protocol.h"
+#include "model/trace/request.hpp"
 
 #include <cstdint>
 
 namespace recount::emulate {
 
-/// A client request to the tool. False: the program does not run under the tool.
-bool request(unsigned kind, long a = 0, long b = 0, long c = 0);
+using trace::Pause;
+using trace::request;
 
 /// Whether the program runs under the tool, so that the server counts what it executes.
 [[nodiscard]] bool exact();
-
-/// During its lifetime, nothing that the calling thread executes is counted for the program.
-class Pause {
-public:
-  Pause();
-  Pause(const Pause&) = delete;
-  Pause& operator=(const Pause&) = delete;
-  ~Pause();
-};
 
 /// The calling thread has executed this in user mode.
 void account_work(const Work& work);

@@ -384,7 +384,7 @@ Main program_main;
 
 /// SIGTRAP is the tool's where a sample is due.
 bool answer_trap(siginfo_t* /*info*/, void* context) {
-  if (!request(RT_DUE)) return false;
+  if (request(RT_DUE) == 0) return false;
   take_due_samples(context);
   return true;
 }

@@ -24,6 +24,7 @@ static Bool inherited_open;   /* RT_INHERITED is the channel, for the next progr
 static UInt own_slot;         /* index of the slot plus 1; 0: private memory */
 static UInt parent, parent_head, parent_pid;
 static UInt requested; /* requests RT_SYNC and RT_CLOCK */
+static Bool kept;      /* the draft holds more than what the running thread has executed */
 
 enum { FUTEX_WAIT_ = 0, FUTEX_WAKE_ = 1, WAIT_MS = 200 };
 
@@ -57,6 +58,7 @@ static uint64_t* chunk(UInt number) { return draft() + (1 + number % RT_CHUNKS) 
 static void begin_chunk(void) {
   rt_slot->position = rt_slot->base = (uint64_t)draft();
   rt_slot->limit = rt_slot->position + RT_CHUNK_WORDS * sizeof(uint64_t);
+  kept = False;
 }
 
 /* With non-temporal stores where possible. Copies pairs: an odd number of words is rounded up. */
@@ -196,7 +198,7 @@ static void publish(void) {
 }
 
 void rt_flush(void) {
-  if (own_slot != 0 && rt_slot->position != rt_slot->base) {
+  if (own_slot != 0 && rt_slot->position != rt_slot->base && (kept || !rt_runs_paused())) {
     if (await_room())
       publish();
     else
@@ -209,6 +211,7 @@ void rt_word(ULong word) {
   if (rt_slot->position + sizeof word > rt_slot->limit) rt_flush();
   *(uint64_t*)rt_slot->position = word;
   rt_slot->position += sizeof word;
+  kept = True;
 }
 
 void rt_record(UInt kind, const ULong* words, UInt count) {

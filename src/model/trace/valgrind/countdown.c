@@ -135,6 +135,10 @@ Bool rt_paused(ThreadId thread) {
   return threads[thread].paused > 0;
 }
 
+Bool rt_runs_paused(void) {
+  return running != VG_INVALID_THREADID && rt_paused(running);
+}
+
 /* Where a sample is due, the thread is in its handler of SIGTRAP by now. */
 static UWord pause(void) {
   freeze();

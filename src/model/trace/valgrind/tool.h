@@ -73,6 +73,7 @@ void rt_countdown_forked(ThreadId thread);
 UWord rt_countdown_request(UWord kind, UWord argument, Bool answered);
 /* Whether what the thread executes is not the program's. */
 Bool rt_paused(ThreadId thread);
+Bool rt_runs_paused(void);
 /* Called by translations when a countdown is not above zero: asks recount for new ones. */
 void rt_expired(void);
 
