@@ -6,6 +6,7 @@
 #include "base/process/fd.hpp"
 #include "base/text.hpp"
 #include "count/perf/try_open.hpp"
+#include "model/trace/session.hpp"
 
 #include <recount/error.hpp>
 
@@ -35,10 +36,6 @@
 #include <unistd.h>
 #include <utility>
 #include <vector>
-
-#ifndef RECOUNT_LIBEXEC
-#define RECOUNT_LIBEXEC ""
-#endif
 
 namespace recount::emulate {
 namespace {
@@ -363,14 +360,9 @@ std::string replace_machine_files(const Settings& settings, const std::string& m
   return overlay.redirections();
 }
 
-/// Where machines and the library are: as RECOUNT_LIBEXEC says, beside this program in a build, or where they
-/// were installed.
+/// Where machines and the library are.
 std::vector<fs::path> folders() {
-  std::vector<fs::path> all;
-  if (const char* const stated = std::getenv("RECOUNT_LIBEXEC")) all.emplace_back(stated);
-  const fs::path here = fs::path(process::this_program()).parent_path();
-  all.insert(all.end(), {here / "model/emulate", here / "../libexec/recount", RECOUNT_LIBEXEC});
-  return all;
+  return trace::helper_folders("model/emulate");
 }
 
 /// `denied`: the first file that might be it and cannot be reached.

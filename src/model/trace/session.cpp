@@ -422,6 +422,14 @@ std::string Session::doubts() const {
   return fmt::format("{}", fmt::join(all, "; "));
 }
 
+std::vector<std::filesystem::path> helper_folders(const char* built) {
+  std::vector<std::filesystem::path> all;
+  if (const char* const stated = std::getenv("RECOUNT_LIBEXEC")) all.emplace_back(stated);
+  const auto here = std::filesystem::path(process::this_program()).parent_path();
+  all.insert(all.end(), {here / built, here / "../libexec/recount", RECOUNT_LIBEXEC});
+  return all;
+}
+
 namespace {
 
 #if defined(__x86_64__)
@@ -434,19 +442,9 @@ constexpr unsigned char elf_class = ELFCLASS64;
 constexpr Elf64_Half elf_machine = EM_AARCH64;
 #endif
 
-std::string folder_of(const std::string& path) {
-  return path.substr(0, path.rfind('/'));
-}
-
-/// The folder of the tool: as RECOUNT_LIBEXEC says, beside this program in a build, or where it was
-/// installed.
 std::optional<std::string> tool_folder() {
-  std::vector<std::string> folders;
-  if (const char* const said = std::getenv("RECOUNT_LIBEXEC")) folders.emplace_back(said);
-  const std::string here = folder_of(process::this_program());
-  folders.insert(folders.end(), {here + "/model/trace", here + "/../libexec/recount", RECOUNT_LIBEXEC});
-  for (const std::string& folder : folders)
-    if (!folder.empty() && ::access((folder + "/" + tool_file).c_str(), X_OK) == 0) return folder;
+  for (const std::filesystem::path& folder : helper_folders("model/trace"))
+    if (::access((folder / tool_file).c_str(), X_OK) == 0) return folder;
   return {};
 }
 

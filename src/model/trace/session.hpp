@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 #include <exception>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
@@ -75,6 +76,10 @@ struct ToolOptions {
   bool clock = false; ///< recount answers what time it is: for a sink that is asked RT_CLOCK
   bool exact = false; ///< every instruction that is executed, and no other: blocks end at each branch
 };
+
+/// Where what recount executes may be: as RECOUNT_LIBEXEC states, in the folder `built` of a build, and where
+/// it was installed.
+[[nodiscard]] std::vector<std::filesystem::path> helper_folders(const char* built);
 
 /// Whether Valgrind executes this process, as under recount emulate --exact.
 [[nodiscard]] bool under_valgrind();
