@@ -24,7 +24,7 @@ EVENTS = 'arm_ac57::INST_RETIRED,arm_ac57::CPU_CYCLES,arm_ac57::L1D_CACHE_REFILL
 BOOTS = [
     Boot('a57-check', tables('check-a57', limit=240)),
     Boot('a53', tables('a53', limit=240), cpu='cortex-a53'),
-    Boot('a57-repeat', [Step('repeat', '/repeat 20 /recount check -q --json --repeat 1 TOT_INS L1_DCM perf::PAGE-FAULTS', 480)]),
+    Boot('a57-repeat', [Step('repeat', '/repeat 10 /recount check -q --json --repeat 1 TOT_INS L1_DCM perf::PAGE-FAULTS', 480)]),
     Boot('a57-tables', tables('main', 'doctor', 'events', 'a57', 'sweep', limit=900)),
     Boot('n1', suites('groups', 'scheduling', 'kernels') + tables('n1', limit=900), cpu='neoverse-n1'),
     Boot('a57', suites('groups', 'scheduling', 'wrap', 'targets', 'user_reads', 'sampling', 'cost', 'region', 'kernels') +
