@@ -26,7 +26,7 @@ PROGRAMS = {'guest-tests': 'tests/guest/guest-tests', 'recount': 'src/recount', 
 TOOL = 'recount-trace-arm64-linux'
 VALGRIND = ['default.supp', 'vgpreload_core-arm64-linux.so', 'cachegrind-arm64-linux']
 # Static, without what cannot be linked statically or has nothing to do there; as units, which take half the time.
-OPTIONS = ['-Dprefer_static=true', '-Dfigures=false', '-Dsymbols=false', '-Ddebug=false', '-Dunity=on', '-Dunity_size=16', '-Doptimization=1']
+OPTIONS = ['-Dprefer_static=true', '-Dfigures=false', '-Dsymbols=false', '-Ddebug=false', '-Dunity=on', '-Dunity_size=16']
 SKIP = 77
 
 
