@@ -70,7 +70,7 @@ std::string answer(const std::string& request, const Lookup& lookup, int out) {
   const auto all = task.kernel == program_kernel ? observe_program(this_command(), task)
                                                  : observe(lookup(task.kernel), task);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-  const trace::Pause pause; // the rest is no more of the point than in a process of its own
+  const trace::Pause pause; // writing results is not measured
   std::string text;
   for (const auto& observation : all)
     text += to_line(observation) + '\n';

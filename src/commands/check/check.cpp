@@ -192,7 +192,7 @@ std::map<std::string, std::string> make_settings(const CheckPlan& plan, const Ch
 } // namespace
 
 CheckPlan plan_check(const CheckContext& context, const CheckOptions& options) {
-  const trace::Pause pause; // as below
+  const trace::Pause pause; // not measured, and long on an emulated machine
   CheckPlan plan;
   for (const auto& text : options.requested) {
     auto requested = parse_subject(context, text);
@@ -458,7 +458,7 @@ Coverage coverage(const CheckContext& context, const std::vector<PresetVerdict>&
 
 Checked conclude(const CheckPlan& plan, const CheckContext& context, const CheckOptions& options,
                  const result::Results& results) {
-  const trace::Pause pause; // as long as all runs, on an emulated machine
+  const trace::Pause pause;
   const Index index(results);
   const auto with_tolerance = [&](kernel::Proof proof) {
     proof.tolerance = options.tolerance.value_or(proof.tolerance);

@@ -427,6 +427,7 @@ std::vector<std::filesystem::path> helper_folders(const char* built) {
   if (const char* const stated = std::getenv("RECOUNT_LIBEXEC")) all.emplace_back(stated);
   const auto here = std::filesystem::path(process::this_program()).parent_path();
   all.insert(all.end(), {here / built, here / "../libexec/recount", RECOUNT_LIBEXEC});
+  std::erase_if(all, [](const auto& folder) { return folder.empty(); }); // it would be the current one
   return all;
 }
 

@@ -71,7 +71,7 @@ void rt_countdown_begins(ThreadId thread);
 void rt_countdown_forked(ThreadId thread);
 /* A request of the program, with the first argument. Returns its result. */
 UWord rt_countdown_request(UWord kind, UWord argument, Bool answered);
-/* Whether what the thread executes is not the program's. */
+/* Whether what the thread, or the one that runs, executes is not the program's. */
 Bool rt_paused(ThreadId thread);
 Bool rt_runs_paused(void);
 /* Called by translations when a countdown is not above zero: asks recount for new ones. */
